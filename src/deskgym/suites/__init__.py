@@ -1,0 +1,1 @@
+"""The suites that come with deskgym: a folder each, found by name."""
