@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
+
+import orjson
 
 from deskgym.errors import UsageError
 from deskgym.rubric import Score
 from deskgym.store import Engine, RowChange, World, default_engine
+from deskgym.store.change import Row
 from deskgym.suite import Rubric, Suite, load_suite
 from deskgym.task import Fixture, Task
 from deskgym.tool import COMMON_CODES, Desk, Dispatched, Ending, Result, Toolbox, dispatch
@@ -17,7 +20,7 @@ from deskgym.trajectory import Action, Observation, Step, compact_json
 IDENTICAL_OBSERVATIONS_MAX: Final = 3
 _SUBJECTS: Final = ("item_id", "payment_id", "shipment_id", "thread_id")
 _SKUS: Final = ("sku", "replacement_sku")
-_NO_ARGUMENTS: Final[Mapping[str, Any]] = {}
+
 
 _log = logging.getLogger(__name__)
 
@@ -159,22 +162,26 @@ class Environment:
         world = self._started()
         if self._ended is not None:
             return self._observation(Result(False, "episode_over", COMMON_CODES["episode_over"]))
-        action = action.canonical()
-        fixture = self.fixture
-        desk = Desk(
-            world,
-            step=len(self._steps) + 1,
-            now=fixture.now,
-            account=fixture.account,
-            customer=fixture.customer,
-        )
+        action_json = action.to_json()
+        action = Action.from_json(orjson.loads(action_json))
+        fixture = self._fixture
+        assert fixture is not None, "a started episode has a fixture"
+        number = len(self._steps) + 1
         with self._engine.lock:
+            desk = Desk(
+                world.seat(),
+                step=number,
+                now=fixture.now,
+                account=fixture.account,
+                customer=fixture.customer,
+            )
             done = dispatch(self.suite.toolbox, world, desk, action.tool, action.arguments)
         if done.bug is not None:
             self.bugs.append(done.bug)
             _log.error("%s: tool %s failed", self.id, action.tool, exc_info=done.bug)
-        world.append("env_call", _call_row(desk.step, action.tool, done))
-        return self._record(desk, action, done)
+        desk.log_rows.append(("env_call", _call_row(number, action.tool, done)))
+        world.append(desk.log_rows)
+        return self._record(desk, action_json, done)
 
     def score(self, rubric: str | None = None) -> Score:
         """What the episode has earned so far, by this environment's rubric or another version.
@@ -205,7 +212,7 @@ class Environment:
             raise UsageError(f"{self.id}: there is no episode yet; call reset(seed=…) first")
         return self._world
 
-    def _record(self, desk: Desk, action: Action, done: Dispatched) -> Observation:
+    def _record(self, desk: Desk, action_json: bytes, done: Dispatched) -> Observation:
         result = done.result
         result_json = compact_json(result.to_dict())
         same = bool(self._steps) and self._steps[-1].result_json == result_json
@@ -216,7 +223,6 @@ class Environment:
             self._ended = "no_progress"
         elif desk.step >= self.suite.steps_max:
             self._ended = "action_limit"
-        action_json = compact_json(action.to_dict())
         self._steps.append(Step(desk.step, action_json, result_json, done.changes, self._ended))
         return self._observation(result)
 
@@ -233,22 +239,27 @@ class Environment:
         )
 
 
-def _call_row(step: int, name: str, done: Dispatched) -> tuple[object, ...]:
+def _call_row(step: int, name: str, done: Dispatched) -> Row:
     """The action as a row of `env_call`: what it was about, by the names of its arguments."""
-    arguments = done.arguments or _NO_ARGUMENTS
+    order_id = subject = sku = ""
+    amount_cents = 0
+    for argument, value in (done.arguments or {}).items():
+        if value is None:
+            continue
+        if argument == "order_id":
+            order_id = value
+        elif argument in _SUBJECTS:
+            subject = subject or value
+        elif argument in _SKUS:
+            sku = value
+        elif argument == "amount_cents":
+            amount_cents = value
     result = done.result
+    changed = 1 if done.changes else 0
+    kind = done.kind or "unknown"
     return (
-        step,
-        name,
-        done.kind or "unknown",
-        result.code,
-        int(result.ok),
-        int(bool(done.changes)),
-        arguments.get("order_id") or "",
-        next((arguments[key] for key in _SUBJECTS if arguments.get(key)), ""),
-        next((arguments[key] for key in _SKUS if arguments.get(key)), ""),
-        arguments.get("amount_cents") or 0,
-    )
+        step, name, kind, result.code, int(result.ok), changed, order_id, subject, sku, amount_cents
+    )  # fmt: skip
 
 
 def make(

@@ -20,11 +20,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Final, Literal, get_args
+from types import MappingProxyType
+from typing import Annotated, Any, Final, Literal, NamedTuple, cast, get_args
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, StringConstraints, ValidationError
 from pydantic import create_model as create_pydantic_model
 
 from deskgym.errors import (
@@ -35,6 +36,7 @@ from deskgym.errors import (
 )
 from deskgym.store import RowChange, World
 from deskgym.store.change import Row
+from deskgym.store.slot import LogRow, Slot
 
 Kind = Literal["read", "write", "talk", "end"]
 """What a tool is for: reads change nothing, writes change the store, talk is said to the customer
@@ -58,60 +60,61 @@ COMMON_CODES: Final[Mapping[str, str]] = {
 
 ID_CHARACTERS_MAX: Final = 64
 TEXT_CHARACTERS_MAX: Final = 2_000
+_ID_FORMAT: Final = "id"
 AMOUNT_CENTS_MAX: Final = 100_000
 
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_CONTROL_IN_TEXT: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-
-
-def _decimal_text(value: object) -> object:
-    """An id given as an integer means its decimal text; models often send one."""
-    if type(value) is int and abs(value) < 10**ID_CHARACTERS_MAX:
-        return str(value)
-    return value
-
-
-def _identifier(value: str) -> str:
-    value = value.strip(" \t\r\n\u00a0")
-    if not value or len(value) > ID_CHARACTERS_MAX or _CONTROL.search(value):
-        raise ValueError("not an identifier")
-    return value
-
-
-def _text(value: str) -> str:
-    value = value.strip()
-    if not value or _CONTROL_IN_TEXT.search(value):
-        raise ValueError("not a text")
-    return value
-
+_CONTROL: Final = r"\x00-\x1f\x7f-\x9f"
+_CONTROL_IN_TEXT: Final = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
 
 Id = Annotated[
     str,
-    BeforeValidator(_decimal_text),
-    AfterValidator(_identifier),
-    Field(min_length=1, json_schema_extra={"maxLength": ID_CHARACTERS_MAX}),
+    StringConstraints(
+        strip_whitespace=True,
+        min_length=1,
+        max_length=ID_CHARACTERS_MAX,
+        pattern=rf"^[^{_CONTROL}]+$",
+    ),
+    Field(json_schema_extra={"format": _ID_FORMAT}),
 ]
-"""An identifier: text of 1 to 64 characters without control characters; outer space is trimmed."""
+"""An identifier: text of 1 to 64 characters without control characters; outer space is trimmed.
 
-Text = Annotated[str, Field(min_length=1, max_length=TEXT_CHARACTERS_MAX), AfterValidator(_text)]
-"""Free text of 1 to 2,000 characters."""
+An integer means its decimal text, since models often send one.
+"""
+
+Text = Annotated[
+    str,
+    StringConstraints(
+        strip_whitespace=True,
+        min_length=1,
+        max_length=TEXT_CHARACTERS_MAX,
+        pattern=rf"^[^{_CONTROL_IN_TEXT}]+$",
+    ),
+]
+"""Free text of 1 to 2,000 characters, without control characters but line breaks and tabs."""
 
 Cents = Annotated[int, Field(ge=1, le=AMOUNT_CENTS_MAX)]
 """An amount of money: a whole number of cents, 1 to 100,000, and no other type of value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+_NO_DATA: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+class Result(NamedTuple):
     """What a tool answers: whether it did its work, a code, a sentence, and data."""
 
     ok: bool
     code: str
     message: str
-    data: Mapping[str, object] = field(default_factory=dict[str, object])
+    data: Mapping[str, Any] = _NO_DATA
 
     def to_dict(self) -> dict[str, object]:
         """The result as an agent sees it."""
-        return {"ok": self.ok, "code": self.code, "message": self.message, "data": self.data}
+        return {
+            "ok": self.ok,
+            "code": self.code,
+            "message": self.message,
+            "data": dict(self.data),
+        }
 
 
 class Desk:
@@ -122,15 +125,16 @@ class Desk:
         step: the number of this action, from 1.
         now: the store's time, UTC in ISO 8601. It stands still within an episode.
         customer: who answers what the agent proposes or says; None where nobody does.
+        log_rows: rows for the environment's own tables, kept if the call is.
     """
 
-    __slots__ = ("_log", "_world", "account", "customer", "ending", "now", "step")
+    __slots__ = ("_slot", "account", "customer", "ending", "log_rows", "now", "step")
 
     def __init__(
-        self, world: World, *, step: int, now: str, account: str | None, customer: Any = None
+        self, slot: Slot, *, step: int, now: str, account: str | None, customer: Any = None
     ) -> None:
-        self._world: Final = world
-        self._log: list[tuple[str, Row]] = []
+        self._slot: Final = slot
+        self.log_rows: list[LogRow] = []
         self.step: Final = step
         self.now: Final = now
         self.account: Final = account
@@ -139,20 +143,20 @@ class Desk:
 
     def rows(self, sql: str, *bindings: object, **named: object) -> list[Row]:
         """Run one statement; its rows as tuples."""
-        return self._world.rows(sql, named or bindings)
+        return self._slot.rows(sql, named or bindings)
 
     def records(self, sql: str, *bindings: object, **named: object) -> list[dict[str, Any]]:
         """Run one statement; its rows by column name."""
-        return self._world.records(sql, named or bindings)
+        return self._slot.records(sql, named or bindings)
 
     def record(self, sql: str, *bindings: object, **named: object) -> dict[str, Any] | None:
         """Run one statement; its first row by column name, or None."""
-        found = self._world.records(sql, named or bindings)
+        found = self._slot.records(sql, named or bindings)
         return found[0] if found else None
 
     def value(self, sql: str, *bindings: object, **named: object) -> Any:
         """Run one statement; the first value of its first row, or None."""
-        found = self._world.rows(sql, named or bindings)
+        found = self._slot.rows(sql, named or bindings)
         return found[0][0] if found else None
 
     def next_id(self, table: str, prefix: str) -> str:
@@ -168,16 +172,16 @@ class Desk:
 
         Kept only if the call is.
         """
-        self._log.append((table, (self.step, *values)))
+        self.log_rows.append((table, (self.step, *values)))
+
+    @property
+    def touched(self) -> bool:
+        """Whether the call has written to the store so far."""
+        return self._slot.touched
 
     def end(self, reason: Ending) -> None:
         """End the episode with this action."""
         self.ending = reason
-
-    def commit_log(self) -> None:
-        """Put the call's log rows into the world; for the dispatcher."""
-        for table, row in self._log:
-            self._world.append(table, row)
 
 
 @dataclass(frozen=True)
@@ -285,18 +289,21 @@ def _documentation(function: Callable[..., object]) -> tuple[str, dict[str, str]
     return description, sentences
 
 
-def _without_titles(schema: Any) -> Any:
-    """A JSON Schema without pydantic's titles, which repeat the names."""
+_NOT_SHOWN: Final = ("title", "pattern", "format")
+
+
+def _shown(schema: Any) -> Any:
+    """A JSON Schema without what repeats the names or reads as noise to a model."""
     if isinstance(schema, dict):
         items: dict[str, Any] = schema  # pyright: ignore[reportUnknownVariableType]
         return {
-            key: _without_titles(value)
+            key: _shown(value)
             for key, value in items.items()
-            if key != "title" or not isinstance(value, str)
+            if key not in _NOT_SHOWN or not isinstance(value, str)
         }
     if isinstance(schema, list):
         parts: list[Any] = schema  # pyright: ignore[reportUnknownVariableType]
-        return [_without_titles(value) for value in parts]
+        return [_shown(value) for value in parts]
     return schema
 
 
@@ -338,7 +345,11 @@ def _make_tool(function: Callable[..., Result], kind: Kind, codes: tuple[str, ..
         __config__=ConfigDict(strict=True, extra="forbid", hide_input_in_errors=True),
         **fields,
     )
-    schema = _without_titles(model.model_json_schema())
+    full_schema = model.model_json_schema()
+    ids = frozenset(
+        key for key, value in full_schema.get("properties", {}).items() if _is_id(value)
+    )
+    schema = _shown(full_schema)
     schema.setdefault("properties", {})
     required_names = schema.get("required", [])
     parameters = tuple(
@@ -347,9 +358,28 @@ def _make_tool(function: Callable[..., Result], kind: Kind, codes: tuple[str, ..
     run = model.__pydantic_validator__.validate_python
 
     def validate(arguments: object) -> dict[str, Any]:
-        return run(arguments).__dict__
+        try:
+            return run(arguments).__dict__
+        except ValidationError:
+            spelt = _ids_as_text(arguments, ids)
+            if spelt is None:
+                raise
+            return run(spelt).__dict__
 
     return Tool(name, kind, description, parameters, codes, schema, function, validate)
+
+
+def _is_id(schema: Mapping[str, Any]) -> bool:
+    return any(part.get("format") == _ID_FORMAT for part in (schema, *schema.get("anyOf", ())))
+
+
+def _ids_as_text(arguments: object, ids: frozenset[str]) -> dict[str, object] | None:
+    """The arguments with ids that are integers as decimal text; None if there are none."""
+    if not isinstance(arguments, dict):
+        return None
+    given = cast(dict[str, object], arguments)
+    spelt = {key: str(value) for key, value in given.items() if key in ids and type(value) is int}
+    return {**given, **spelt} if spelt else None
 
 
 class Toolbox(Mapping[str, Tool]):
@@ -366,6 +396,10 @@ class Toolbox(Mapping[str, Tool]):
         except KeyError:
             raise UnknownName("tool", name, self._tools) from None
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """The tool of that name, or the default."""
+        return self._tools.get(name, default)
+
     def __contains__(self, name: object) -> bool:
         return name in self._tools
 
@@ -380,13 +414,8 @@ class Toolbox(Mapping[str, Tool]):
         """The tools' names."""
         return tuple(self._tools)
 
-    def find(self, name: str) -> Tool | None:
-        """The tool of that name, or None."""
-        return self._tools.get(name)
 
-
-@dataclass(frozen=True, slots=True)
-class Dispatched:
+class Dispatched(NamedTuple):
     """One call, carried out or refused.
 
     Attributes:
@@ -407,7 +436,7 @@ def dispatch(
     toolbox: Toolbox, world: World, desk: Desk, name: str, arguments: object
 ) -> Dispatched:
     """Carry out one call: all of it, or nothing and a refusal."""
-    chosen = toolbox.find(name)
+    chosen = toolbox.get(name)
     if chosen is None:
         return Dispatched(_unknown_tool(toolbox), None)
     try:
@@ -415,33 +444,35 @@ def dispatch(
     except ValidationError as error:
         return Dispatched(_invalid_arguments(chosen, arguments, error), chosen.kind)
     try:
-        kept = world.atomic(lambda: _checked(chosen, world, chosen.function(desk, **values)))
+        kept = world.atomic(lambda: _checked(chosen, desk, chosen.function(desk, **values)))
     except Refusal as refusal:
+        desk.log_rows.clear()
         if refusal.code in chosen.codes:
             result = Result(False, refusal.code, refusal.sentence, refusal.data)
             return Dispatched(result, chosen.kind, values)
         bug: Exception = InvalidDefinition(f"{name} refused with {refusal.code}, undeclared")
     except ConstraintViolation:
+        desk.log_rows.clear()
         return Dispatched(_common("conflict"), chosen.kind, values)
     except Exception as error:
+        desk.log_rows.clear()
         bug = error
     else:
-        desk.commit_log()
         return Dispatched(kept.value, chosen.kind, values, kept.changes)
     return Dispatched(_common("internal_error"), chosen.kind, values, bug=bug)
 
 
-def _checked(chosen: Tool, world: World, result: Result) -> Result:
+def _checked(chosen: Tool, desk: Desk, result: Result) -> Result:
     """The result, if the tool kept to what it declares; runs before the call is kept."""
     if result.code not in chosen.codes:
         raise InvalidDefinition(f"{chosen.name} answered {result.code}, which it does not declare")
-    if world.touched and (chosen.kind != "write" or not result.ok):
+    if desk.touched and (chosen.kind != "write" or not result.ok):
         raise InvalidDefinition(f"{chosen.name} changed rows, which a {chosen.kind} must not")
     return result
 
 
-def _common(code: str, data: Mapping[str, object] | None = None) -> Result:
-    return Result(False, code, COMMON_CODES[code], data or {})
+def _common(code: str) -> Result:
+    return Result(False, code, COMMON_CODES[code])
 
 
 def _unknown_tool(toolbox: Toolbox) -> Result:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, cast
 
 import orjson
@@ -16,6 +15,12 @@ TEXT_CHARACTERS_MAX: Final = 32_768
 DEPTH_MAX: Final = 16
 _SAFE_INTEGER: Final = 2**53
 _UNSUPPORTED: Final = "unsupported"
+_STRICT: Final = (
+    orjson.OPT_STRICT_INTEGER
+    | orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_DATETIME
+    | orjson.OPT_PASSTHROUGH_SUBCLASS
+)
 
 
 class Action(NamedTuple):
@@ -32,25 +37,31 @@ class Action(NamedTuple):
     @classmethod
     def from_json(cls, value: object) -> Action:
         """An action from `{"tool": …, "arguments": {…}}`; what is missing is left empty."""
-        if isinstance(value, Mapping):
-            fields = cast(Mapping[str, object], value)
-            return cls(cast(str, fields.get("tool", "")), fields.get("arguments", {}))
-        return cls("", value)
+        if not isinstance(value, dict):
+            return cls("", value)
+        fields = cast(dict[str, object], value)
+        return cls(cast(str, fields.get("tool", "")), fields.get("arguments", {}))
 
-    def canonical(self) -> Action:
-        """The same action in plain JSON, which is what is carried out and recorded.
+    def to_json(self) -> bytes:
+        """The action as canonical JSON, which is what is carried out and recorded.
 
         A value that JSON cannot hold (NaN, a lone surrogate, bytes), an integer beyond 2**53, a
         text beyond 32,768 characters and anything nested deeper than 16 become
         `{"unsupported": …}`, which no tool accepts.
         """
-        name = self.tool if _is_plain_text(self.tool) else _UNSUPPORTED
-        given = self.arguments
-        if isinstance(given, dict):
-            arguments = cast(dict[object, object], given)
-            if all(map(_is_plain, arguments, arguments.values())):
-                return Action(name, dict(arguments))
-        return Action(name, _plain(given, 0))
+        try:
+            encoded = orjson.dumps({"tool": self.tool, "arguments": self.arguments}, None, _STRICT)
+        except orjson.JSONEncodeError:
+            return self._to_plain_json()
+        # orjson writes NaN as null, and a text may be long: both are rare, and looked at closely.
+        if b"null" in encoded or len(encoded) > TEXT_CHARACTERS_MAX:
+            return self._to_plain_json()
+        return bytes(memoryview(encoded))
+
+    def _to_plain_json(self) -> bytes:
+        name = _plain(self.tool, 0)
+        tool = name if isinstance(name, str) else _UNSUPPORTED
+        return compact_json({"tool": tool, "arguments": _plain(self.arguments, 0)})
 
     def to_dict(self) -> dict[str, Any]:
         """The action as JSON."""
@@ -62,28 +73,12 @@ def call(tool: str, /, **arguments: object) -> Action:
     return Action(tool, arguments)
 
 
-def _is_plain_text(value: object) -> bool:
-    return type(value) is str and len(value) <= TEXT_CHARACTERS_MAX and _encodes(value)
-
-
 def _encodes(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _is_plain(key: object, value: object) -> bool:
-    """Whether a top-level argument is plain as it stands, which nearly all are."""
-    kind = type(value)
-    plain = (
-        _is_plain_text(value)
-        or value is None
-        or kind is bool
-        or (kind is int and abs(cast(int, value)) <= _SAFE_INTEGER)
-    )
-    return plain and _is_plain_text(key)
 
 
 def _plain(value: object, depth: int) -> object:
@@ -102,7 +97,9 @@ def _plain(value: object, depth: int) -> object:
     if isinstance(value, Mapping):
         items = cast(Mapping[object, object], value).items()
         return {
-            key if _is_plain_text(key) else _UNSUPPORTED: _plain(item, depth + 1)
+            name if isinstance(name := _plain(key, 0), str) else _UNSUPPORTED: _plain(
+                item, depth + 1
+            )
             for key, item in items
         }
     if isinstance(value, list | tuple):
@@ -110,8 +107,7 @@ def _plain(value: object, depth: int) -> object:
     return {_UNSUPPORTED: f"a {type(value).__name__}"}
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(NamedTuple):
     """What an agent sees after an action: the tool's result and how the episode stands.
 
     Attributes:
@@ -136,7 +132,7 @@ class Observation:
 
     def to_dict(self) -> dict[str, Any]:
         """The observation as JSON."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return self._asdict()
 
     def to_json(self) -> bytes:
         """The observation as canonical JSON: the same bytes wherever the same run is made."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal, NamedTuple
 
 from deskgym.store.schema import TABLES, table
 
@@ -13,8 +12,7 @@ RowKey = tuple[str, tuple[object, ...]]
 Operation = Literal["add", "change", "remove"]
 
 
-@dataclass(frozen=True, slots=True)
-class RowChange:
+class RowChange(NamedTuple):
     """One row before and after: `before` is None for an added row, `after` for a removed one."""
 
     table: str
@@ -57,13 +55,15 @@ class NetChanges:
     def add(self, name: str, before: Row | None, after: Row | None) -> None:
         """Fold one raw change in: an insert, an update (key changes included) or a delete."""
         key_of = TABLES[name].key_of
-        if before is not None and after is not None and key_of(before) != key_of(after):
-            self._fold((name, key_of(before)), before, None)
-            self._fold((name, key_of(after)), None, after)
+        old = None if before is None else key_of(before)
+        new = None if after is None else key_of(after)
+        if old is not None and new is not None and old != new:
+            self._fold((name, old), before, None)
+            self._fold((name, new), None, after)
         else:
-            image = before if before is not None else after
-            assert image is not None, "a change has at least one image"
-            self._fold((name, key_of(image)), before, after)
+            key = old if old is not None else new
+            assert key is not None, "a change has at least one image"
+            self._fold((name, key), before, after)
 
     def _fold(self, row: RowKey, before: Row | None, after: Row | None) -> None:
         known = self._images.get(row)
@@ -84,9 +84,23 @@ class NetChanges:
 
     def changes(self) -> tuple[RowChange, ...]:
         """The net changes in canonical order: by table as in the schema's text, then by key."""
-        order = _POSITION
-        rows = sorted(self._images, key=lambda row: (order[row[0]], row[1]))
-        return tuple(RowChange(*row, *self._images[row]) for row in rows)
+        images = self._images
+        if len(images) > 1:
+            images = dict(sorted(images.items(), key=_canonical_place))
+        return tuple(RowChange(*row, *pair) for row, pair in images.items())
 
 
-_POSITION = {name: position for position, name in enumerate(TABLES)}
+_PLACE: Final = {name: place for place, name in enumerate(TABLES)}
+
+
+def _canonical_place(item: tuple[RowKey, object]) -> tuple[int, tuple[object, ...]]:
+    (name, key), _ = item
+    return _PLACE[name], key
+
+
+def net_of(raw: Iterable[tuple[str, Row | None, Row | None]]) -> tuple[RowChange, ...]:
+    """The net changes of a call from the raw ones, oldest first."""
+    net = NetChanges()
+    for name, before, after in raw:
+        net.add(name, before, after)
+    return net.changes()

@@ -7,9 +7,11 @@ row, which neither engine can state in a CHECK: a trigger that refuses and never
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
+from operator import itemgetter
 from typing import Final
 
 from deskgym.errors import UnknownName
@@ -31,13 +33,13 @@ class Table:
         return self.name.startswith(LOG_PREFIX)
 
     @cached_property
-    def key_positions(self) -> tuple[int, ...]:
-        """Where the key's columns stand in a row."""
-        return tuple(self.columns.index(name) for name in self.key)
+    def key_of(self) -> Callable[[tuple[object, ...]], tuple[object, ...]]:
+        """The primary key of a row given as a tuple in column order.
 
-    def key_of(self, row: tuple[object, ...]) -> tuple[object, ...]:
-        """The primary key of a row given as a tuple in column order."""
-        return tuple(row[position] for position in self.key_positions)
+        Keys stand first in every table, so that this, which runs for each changed row, is a slice.
+        """
+        assert self.columns[: len(self.key)] == self.key, f"{self.name}: the key stands first"
+        return itemgetter(slice(len(self.key)))
 
     def as_dict(self, row: tuple[object, ...]) -> dict[str, object]:
         """A row by column name."""

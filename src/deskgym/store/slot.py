@@ -8,11 +8,12 @@ there to be read in any query.
 
 # apsw's stubs leave the type of a blob open, which strict mode reports at every statement.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownVariableType=false
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import apsw
 
@@ -29,6 +30,8 @@ RawChange = tuple[str, Row | None, Row | None]
 LogRow = tuple[str, Row]
 
 _STATEMENTS_CACHED: Final = 400
+# What the driver raises for a statement that fails and for a value that SQLite cannot hold.
+_DRIVER_ERRORS: Final = (apsw.Error, TypeError, UnicodeError, OverflowError)
 
 # The savepoints' statements are the slot's own. The authorizer refuses any that a tool prepares,
 # but a cached statement is not prepared again, so their texts carry a mark that no tool writes.
@@ -136,26 +139,30 @@ class Slot:
         """Run one statement and return its rows; raises `StoreError` and remembers that it did."""
         try:
             return self._cursor.execute(sql, bindings).fetchall()  # type: ignore[arg-type]
-        except (apsw.Error, TypeError, UnicodeError, OverflowError) as error:
+        except _DRIVER_ERRORS as error:
             raise self._failed(sql, error) from error
 
-    def records(self, sql: str, bindings: Bindings) -> list[dict[str, object]]:
+    def records(self, sql: str, bindings: Bindings) -> list[dict[str, Any]]:
         """As `rows`, each row by column name."""
         names = self._columns.get(sql)
-        if names is None:
-            names = self._column_names(sql, bindings)
-        return [dict(zip(names, row, strict=True)) for row in self.rows(sql, bindings)]
+        rows = self._described(sql, bindings) if names is None else self.rows(sql, bindings)
+        if not rows:
+            return []
+        names = self._columns[sql]
+        return [dict(zip(names, row)) for row in rows]  # noqa: B905, both come from one statement
 
-    def _column_names(self, sql: str, bindings: Bindings) -> tuple[str, ...]:
+    def _described(self, sql: str, bindings: Bindings) -> list[Row]:
+        """Run a statement for the first time, and note its columns before its first row."""
+
+        def note(cursor: apsw.Cursor, _: str, __: object) -> bool:
+            self._columns[sql] = tuple(column[0] for column in cursor.get_description())
+            return True
+
+        self._cursor.exec_trace = note
         try:
-            statement = self._cursor.execute(sql, bindings)  # type: ignore[arg-type]
-            names = tuple(column[0] for column in statement.get_description())
-        except apsw.ExecutionCompleteError:
-            return ()
-        except (apsw.Error, TypeError, UnicodeError, OverflowError) as error:
-            raise self._failed(sql, error) from error
-        self._columns[sql] = names
-        return names
+            return self.rows(sql, bindings)
+        finally:
+            self._cursor.exec_trace = None
 
     def _failed(self, sql: str, error: Exception) -> StoreError:
         kind = ConstraintViolation if isinstance(error, apsw.ConstraintError) else StoreError
@@ -286,22 +293,23 @@ class Slot:
     def _write(self, sql: str, row: Row) -> None:
         self._cursor.execute(sql, row)  # type: ignore[arg-type]
 
-    def append_log(self, log: Iterable[LogRow]) -> None:
-        """Insert rows of the environment's own tables."""
-        self._own = True
-        try:
-            for name, row in log:
-                self._write(_INSERTS[name], row)
-        finally:
-            self._own = False
+    def settle(self, log: Iterable[LogRow], changes: Sequence[RowChange]) -> None:
+        """Insert rows of the environment's own tables, and make `env_change` hold `changes`."""
+        by_table: dict[str, list[Row]] = {}
+        for name, row in log:
+            by_table.setdefault(name, []).append(row)
+        if changes:
+            by_table["env_change"] = [
+                (change.table, "/".join(map(str, change.key)), change.operation)
+                for change in changes
+            ]
 
-    def replace_changes(self, changes: Iterable[RowChange]) -> None:
-        """Make `env_change` hold these net changes."""
-        self._internal("/* slot */ DELETE FROM main.env_change")
-        self.append_log(
-            ("env_change", (change.table, "/".join(map(str, change.key)), change.operation))
-            for change in changes
-        )
+        def insert() -> None:
+            self._cursor.execute("/* slot */ DELETE FROM main.env_change")
+            for name, rows in by_table.items():
+                self._cursor.executemany(_INSERTS[name], rows)  # type: ignore[arg-type]
+
+        self._unwatched(insert)
 
     def _unwatched(self, work: Callable[[], None]) -> None:
         self._connection.preupdate_hook(None)

@@ -6,11 +6,10 @@ few slots; one that was pushed out of its slot is swapped in again when it is ne
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
-from deskgym.store.change import NetChanges, Row, RowChange
+from deskgym.store.change import NetChanges, Row, RowChange, net_of
 from deskgym.store.digest import after_changes, as_text
 from deskgym.store.schema import STORE_TABLES, TABLES
 from deskgym.store.slot import Bindings, LogRow, Slot
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Kept(Generic[T]):
+class Kept(NamedTuple, Generic[T]):
     """What an atomic piece of work returned, and the net row changes that it left."""
 
     value: T
@@ -67,7 +65,7 @@ class World:
     def snapshot(self) -> dict[str, list[Row]]:
         """Every row of the store's tables as they are now, in key order."""
         with self._engine.lock:
-            slot = self._seat()
+            slot = self.seat()
             return {
                 name: slot.rows(
                     f"SELECT * FROM main.{name} ORDER BY {', '.join(TABLES[name].key)}", ()
@@ -77,11 +75,11 @@ class World:
 
     def rows(self, sql: str, bindings: Bindings = ()) -> list[Row]:
         """Run one statement; rows as tuples. Outside `atomic`, only read with it."""
-        return self._seat().rows(sql, bindings)
+        return self.seat().rows(sql, bindings)
 
-    def records(self, sql: str, bindings: Bindings = ()) -> list[dict[str, object]]:
+    def records(self, sql: str, bindings: Bindings = ()) -> list[dict[str, Any]]:
         """Run one statement; rows by column name."""
-        return self._seat().records(sql, bindings)
+        return self.seat().records(sql, bindings)
 
     def atomic(self, work: Callable[[], T]) -> Kept[T]:
         """Run `work` so that it commits whole or leaves every row as it was.
@@ -89,7 +87,7 @@ class World:
         A statement that the store refused undoes the whole, even where `work` swallowed the
         error: it may have left half of its rows.
         """
-        slot = self._seat()
+        slot = self.seat()
         slot.begin_call()
         try:
             value = work()
@@ -101,30 +99,20 @@ class World:
         raw = slot.keep_call()
         if not raw:
             return Kept(value, ())
-        net = NetChanges()
-        for name, before, after in raw:
-            net.add(name, before, after)
-        changes = net.changes()
+        changes = net_of(raw)
         self._net.merge(changes)
         self._changes = None
         return Kept(value, changes)
 
-    @property
-    def touched(self) -> bool:
-        """Whether the call that is under way has written to the store so far."""
-        return self._seat().touched
-
-    def append(self, name: str, row: Row) -> None:
-        """Add a row to one of the environment's own tables; it is written when it is first read."""
-        self._log.append((name, row))
+    def append(self, rows: Iterable[LogRow]) -> None:
+        """Add rows to the environment's own tables; they are written when they are first read."""
+        self._log.extend(rows)
 
     def settle(self) -> None:
         """Write what is pending, so that SQL sees the whole log and the net changes as rows."""
-        slot = self._seat()
-        if self._logged < len(self._log):
-            slot.append_log(self._log[self._logged :])
-            self._logged = len(self._log)
-        slot.replace_changes(self.changes())
+        slot = self.seat()
+        slot.settle(self._log[self._logged :], self.changes())
+        self._logged = len(self._log)
 
     def reset(self) -> None:
         """Take everything back: the world is its template again."""
@@ -142,7 +130,8 @@ class World:
             self._slot.world = None
         self._slot = None
 
-    def _seat(self) -> Slot:
+    def seat(self) -> Slot:
+        """The slot that holds the world, swapped in if it has to be."""
         slot = self._slot
         if slot is None or slot.world is not self:
             self._logged = 0

@@ -77,7 +77,7 @@ def fixture(
         template=Template(rows),
         now=_NOW,
         opening=opening,
-        case=Case(outcomes, gates(ACCOUNT)),
+        case=Case(outcomes, gates(ACCOUNT), NEEDS),
         account=ACCOUNT,
         customer=customer,
     )

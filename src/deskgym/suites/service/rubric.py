@@ -6,10 +6,14 @@ deductions before the lowest ceiling, so that under a ceiling a lie is free; ver
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from deskgym.rubric.outcome import Ceiling, Need, OutcomeRubric, Situation
+from deskgym.rubric.fact import Facts
+from deskgym.rubric.outcome import Need
+from deskgym.rubric.outcome_rubric import Ceiling, OutcomeRubric
+from deskgym.rubric.standing import Standing
 
 NEEDS: Final = (
     Need("cancel_order", "get_order", "order"),
@@ -25,28 +29,12 @@ NEEDS: Final = (
 """What a write needs to have been read before it: the order, or a listing of the SKU."""
 
 
-def _partial(name: str) -> Ceiling:
-    points, when = {
-        "intercept": (7_000, "the outcome is a carrier intercept that was only requested"),
-        "stock_notification": (6_000, "the outcome is a stock notification; nothing was delivered"),
-    }[name]
-    return Ceiling(
-        name,
-        points,
-        when,
-        lambda situation: (
-            situation.standing.complete and situation.standing.outcome.ceiling == name
-        ),
-    )
-
-
-def _nothing_read_or_changed(situation: Situation) -> bool:
-    facts = situation.facts
+def _nothing_read_or_changed(facts: Facts, standings: Sequence[Standing]) -> bool:
+    """A denial that an outcome requires is a read that succeeded."""
     denials = {
         (read.tool, read.order_id, read.denial)
-        for standing in situation.standings
+        for standing in standings
         for read in standing.outcome.reads
-        if read.denial
     }
     read = any(
         call.kind == "read" and (call.ok or (call.tool, call.order_id, call.code) in denials)
@@ -56,19 +44,19 @@ def _nothing_read_or_changed(situation: Situation) -> bool:
 
 
 CEILINGS: Final = (
-    _partial("intercept"),
-    _partial("stock_notification"),
+    Ceiling("intercept", 7_000, "a carrier intercept was only requested; the parcel still moves"),
+    Ceiling("stock_notification", 6_000, "a stock notification delivered nothing"),
     Ceiling(
         "no_prior_evidence",
         4_000,
         "a committed write lacked its reads or the customer's choice",
-        lambda situation: bool(situation.facts.unsupported_steps),
+        lambda facts, _: bool(facts.unread or facts.unchosen),
     ),
     Ceiling(
         "no_complete_outcome",
         2_500,
         "no acceptable outcome is complete",
-        lambda situation: not any(item.complete for item in situation.standings),
+        lambda _, standings: not any(standing.complete for standing in standings),
     ),
     Ceiling(
         "nothing_read_or_changed",
@@ -80,13 +68,13 @@ CEILINGS: Final = (
         "outside_every_outcome",
         -4_000,
         "the committed writes lie inside no single outcome",
-        lambda situation: all(item.outside for item in situation.standings),
+        lambda _, standings: all(standing.outside for standing in standings),
     ),
     Ceiling(
         "gate",
         -10_000,
         "a gate was crossed",
-        lambda situation: bool(situation.facts.crossed),
+        lambda facts, _: bool(facts.crossed),
     ),
 )
 
@@ -98,7 +86,6 @@ V3: Final = OutcomeRubric(
     contradicted_report_points=3_000,
     refused_write_points=800,
     ceilings=CEILINGS,
-    needs=NEEDS,
     deductions_last=True,
 )
 V2: Final = replace(V3, version="service-reward.v2", deductions_last=False)

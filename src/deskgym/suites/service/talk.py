@@ -8,10 +8,10 @@ from deskgym.errors import Refusal
 from deskgym.suites.service.claims import Claim, is_true
 from deskgym.suites.service.customer import Proposal, Remedy, ScriptedCustomer
 from deskgym.suites.service.tools import (
-    own_item,
-    own_order,
-    own_payment,
-    own_shipment,
+    require_item,
+    require_order,
+    require_payment,
+    require_shipment,
     stock_of,
 )
 from deskgym.tool import Cents, Desk, Id, Result, Text, tool
@@ -99,7 +99,7 @@ def propose(
         sku: the SKU to send, or to wait for.
         shipment_id: the parcel to stop.
     """
-    own_order(desk, order_id)
+    require_order(desk, order_id)
     given: dict[str, Any] = {
         "payment_id": payment_id, "amount_cents": amount_cents, "item_id": item_id, "sku": sku,
         "shipment_id": shipment_id,
@@ -111,11 +111,11 @@ def propose(
         takes = " and ".join(("order_id", *brackets))
         raise Refusal(_INVALID, f"A proposal of {remedy} takes {takes}, and nothing else.")
     if payment_id is not None:
-        own_payment(desk, order_id, payment_id)
+        require_payment(desk, order_id, payment_id)
     if item_id is not None:
-        own_item(desk, order_id, item_id)
+        require_item(desk, order_id, item_id)
     if shipment_id is not None:
-        own_shipment(desk, order_id, shipment_id)
+        require_shipment(desk, order_id, shipment_id)
     if sku is not None:
         stock_of(desk, sku)
     subject = payment_id or item_id or shipment_id or ""

@@ -37,8 +37,8 @@ def refuse(code: str) -> NoReturn:
     raise Refusal(code, REFUSALS[code])
 
 
-def own_order(desk: Desk, order_id: str) -> dict[str, Any]:
-    """An order of the signed-in account; anything else is refused as not found."""
+def _own_order(desk: Desk, order_id: str) -> dict[str, Any]:
+    """An order of the signed-in account, to show; anything else is refused as not found."""
     order = desk.record(
         "SELECT id AS order_id, status, total_cents, currency, placed_at, shipping_address"
         " FROM orders WHERE id = ? AND customer_id = ?",
@@ -48,17 +48,21 @@ def own_order(desk: Desk, order_id: str) -> dict[str, Any]:
     return order if order is not None else refuse("order_not_found")
 
 
-def own_item(desk: Desk, order_id: str, item_id: str) -> dict[str, Any]:
-    """An item of an order."""
-    item = desk.record(
-        "SELECT id AS item_id, sku, quantity FROM order_items WHERE order_id = ? AND id = ?",
-        order_id,
-        item_id,
+def require_order(desk: Desk, order_id: str) -> str:
+    """The status of an order of the signed-in account; anything else is refused as not found."""
+    status = desk.value(
+        "SELECT status FROM orders WHERE id = ? AND customer_id = ?", order_id, desk.account
     )
-    return item if item is not None else refuse("item_not_found")
+    return status or refuse("order_not_found")
 
 
-def own_payment(desk: Desk, order_id: str, payment_id: str) -> dict[str, Any]:
+def require_item(desk: Desk, order_id: str, item_id: str) -> None:
+    """Refuse an item that the order does not have."""
+    if not desk.rows("SELECT 1 FROM order_items WHERE order_id = ? AND id = ?", order_id, item_id):
+        refuse("item_not_found")
+
+
+def require_payment(desk: Desk, order_id: str, payment_id: str) -> dict[str, Any]:
     """A payment of an order, with what can still be refunded."""
     for payment in _payments(desk, order_id):
         if payment["payment_id"] == payment_id:
@@ -66,14 +70,12 @@ def own_payment(desk: Desk, order_id: str, payment_id: str) -> dict[str, Any]:
     return refuse("payment_not_found")
 
 
-def own_shipment(desk: Desk, order_id: str, shipment_id: str) -> dict[str, Any]:
-    """A shipment of an order."""
-    shipment = desk.record(
-        "SELECT id AS shipment_id, status FROM shipments WHERE order_id = ? AND id = ?",
-        order_id,
-        shipment_id,
+def require_shipment(desk: Desk, order_id: str, shipment_id: str) -> str:
+    """The status of a shipment of the order; refused if there is none."""
+    status = desk.value(
+        "SELECT status FROM shipments WHERE order_id = ? AND id = ?", order_id, shipment_id
     )
-    return shipment if shipment is not None else refuse("shipment_not_found")
+    return status or refuse("shipment_not_found")
 
 
 def stock_of(desk: Desk, sku: str) -> int:
@@ -113,7 +115,7 @@ def get_order(desk: Desk, order_id: Id) -> Result:
     Args:
         order_id: the order.
     """
-    order = own_order(desk, order_id)
+    order = _own_order(desk, order_id)
     order["items"] = desk.records(
         "SELECT i.id AS item_id, i.sku, p.name AS product, v.name AS variant, i.quantity,"
         " i.paid_cents FROM order_items i JOIN variants v ON v.sku = i.sku"
@@ -149,7 +151,7 @@ def list_order_payments(desk: Desk, order_id: Id) -> Result:
     Args:
         order_id: the order.
     """
-    order = own_order(desk, order_id)
+    order = _own_order(desk, order_id)
     payments = _payments(desk, order_id)
     data = {"order_id": order_id, "total_cents": order["total_cents"], "payments": payments}
     return Result(True, "payments_found", "The order's payments, oldest first.", data)
@@ -199,18 +201,18 @@ def cancel_order(desk: Desk, order_id: Id, reason: Text) -> Result:
         order_id: the order.
         reason: why, in a few words.
     """
-    order = own_order(desk, order_id)
+    status = require_order(desk, order_id)
     key = _key("cancel_order", order_id=order_id, reason=reason)
     existing = _existing(desk, "cancellations", key)
     if existing is not None:
         data = {"cancellation_id": existing, "order_id": order_id}
         return Result(True, "cancellation_exists", "This cancellation was made before.", data)
-    if order["status"] == "cancelled":
+    if status == "cancelled":
         refuse("order_already_cancelled")
     left = desk.value(
         "SELECT COUNT(*) FROM shipments WHERE order_id = ? AND status <> 'label_created'", order_id
     )
-    if order["status"] not in ("pending", "confirmed", "processing") or left:
+    if status not in ("pending", "confirmed", "processing") or left:
         refuse("order_not_cancellable")
     desk.rows("UPDATE orders SET status = 'cancelled' WHERE id = ?", order_id)
     desk.rows(
@@ -244,14 +246,14 @@ def request_delivery_intercept(desk: Desk, order_id: Id, shipment_id: Id) -> Res
         order_id: the order.
         shipment_id: the parcel.
     """
-    own_order(desk, order_id)
-    shipment = own_shipment(desk, order_id, shipment_id)
+    require_order(desk, order_id)
+    status = require_shipment(desk, order_id, shipment_id)
     key = _key("request_delivery_intercept", order_id=order_id, shipment_id=shipment_id)
     existing = _existing(desk, "delivery_intercepts", key)
     if existing is not None:
         data = {"intercept_id": existing, "shipment_id": shipment_id, "status": "requested"}
         return Result(True, "intercept_exists", "This request was made before.", data)
-    if shipment["status"] not in ("label_created", "in_transit"):
+    if status not in ("label_created", "in_transit"):
         refuse("shipment_not_moving")
     intercept_id = desk.next_id("delivery_intercepts", "INT-")
     desk.rows(
@@ -276,8 +278,8 @@ def create_return(desk: Desk, order_id: Id, item_id: Id, reason: Text) -> Result
         item_id: the item.
         reason: why, in a few words.
     """
-    own_order(desk, order_id)
-    own_item(desk, order_id, item_id)
+    require_order(desk, order_id)
+    require_item(desk, order_id, item_id)
     key = _key("create_return", order_id=order_id, item_id=item_id, reason=reason)
     existing = _existing(desk, "returns", key)
     if existing is not None:
@@ -312,8 +314,8 @@ def issue_refund(
         amount_cents: how much, in cents.
         reason: why, in a few words.
     """
-    own_order(desk, order_id)
-    payment = own_payment(desk, order_id, payment_id)
+    require_order(desk, order_id)
+    payment = require_payment(desk, order_id, payment_id)
     key = f"{order_id}:{payment_id}:{amount_cents}"
     data: dict[str, Any] = {"payment_id": payment_id, "amount_cents": amount_cents}
     existing = _existing(desk, "refunds", key)
@@ -348,8 +350,8 @@ def create_replacement(
         replacement_sku: the SKU to send.
         return_id: the item's open return.
     """
-    own_order(desk, order_id)
-    own_item(desk, order_id, item_id)
+    require_order(desk, order_id)
+    require_item(desk, order_id, item_id)
     key = _key(
         "create_replacement", order_id=order_id, item_id=item_id, replacement_sku=replacement_sku,
         return_id=return_id,
@@ -393,7 +395,7 @@ def create_stock_notification(desk: Desk, order_id: Id, sku: Id) -> Result:
         order_id: the order that it is about.
         sku: the SKU that the customer waits for.
     """
-    own_order(desk, order_id)
+    require_order(desk, order_id)
     stock_of(desk, sku)
     key = _key("create_stock_notification", order_id=order_id, sku=sku)
     existing = _existing(desk, "stock_notifications", key)
