@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 from deskgym.errors import InvalidDefinition, UnknownName
 from deskgym.rubric import Reader, Score
-from deskgym.task import Task
+from deskgym.task import SweepCase, Task
 from deskgym.tool import Toolbox
 
 ENTRY_POINT_GROUP: Final = "deskgym.suites"
@@ -44,6 +44,7 @@ class Suite:
         rubrics: the versions, the default one first.
         tasks: in order.
         steps_max: how many actions an episode has.
+        sweep: controls over a grid of parameters, each with the reward that the rules give it.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Suite:
     rubrics: tuple[Rubric, ...]
     tasks: tuple[Task, ...]
     steps_max: int
+    sweep: tuple[SweepCase, ...] = ()
 
     def rubric(self, version: str | None = None) -> Rubric:
         """The rubric of that version, or the default one; raises `UnknownName`."""
