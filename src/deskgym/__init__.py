@@ -5,28 +5,42 @@ saying, not what it said.
 """
 
 from deskgym.environment import Environment, make
-from deskgym.errors import DeskgymError, InvalidParameter, UnknownName, UsageError
+from deskgym.errors import (
+    DeskgymError,
+    InvalidDefinition,
+    InvalidParameter,
+    Refusal,
+    UnknownName,
+    UsageError,
+)
 from deskgym.rubric import Score
-from deskgym.suite import Suite, find_tasks, load_suite, suite_names
+from deskgym.store import Template
+from deskgym.suite import Suite, find_tasks, load_suite, suite_names, tasks_in
 from deskgym.task import Control, Fixture, Parameter, Task
-from deskgym.tool import Desk, Result, Tool, Toolbox, tool
+from deskgym.tool import Cents, Desk, Id, Result, Text, Tool, Toolbox, tool
 from deskgym.trajectory import Action, Observation, Step, call
 
 __all__ = [
     "Action",
+    "Cents",
     "Control",
     "Desk",
     "DeskgymError",
     "Environment",
     "Fixture",
+    "Id",
+    "InvalidDefinition",
     "InvalidParameter",
     "Observation",
     "Parameter",
+    "Refusal",
     "Result",
     "Score",
     "Step",
     "Suite",
     "Task",
+    "Template",
+    "Text",
     "Tool",
     "Toolbox",
     "UnknownName",
@@ -36,5 +50,6 @@ __all__ = [
     "load_suite",
     "make",
     "suite_names",
+    "tasks_in",
     "tool",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -20,7 +21,10 @@ ENTRY_POINT_GROUP: Final = "deskgym.suites"
 
 
 class Rubric(Protocol):
-    """A version of a suite's rubric."""
+    """A version of a suite's rubric.
+
+    One that gives no reward below 0 has an attribute `reward_min` of 0, for the gates of controls.
+    """
 
     @property
     def version(self) -> str:
@@ -56,6 +60,38 @@ class Suite:
     steps_max: int
     sweep: tuple[SweepCase, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse a declaration that would fail later, and less clearly.
+
+        Raises:
+            InvalidDefinition: it names what is wrong.
+        """
+        if not re.fullmatch(r"[a-z0-9]+([-_][a-z0-9]+)*", self.name):
+            raise InvalidDefinition(
+                f"a suite's name is lower-case words such as returns-desk, not {self.name!r}"
+            )
+        if not self.rubrics:
+            raise InvalidDefinition(f"the suite {self.name} has no rubric")
+        if self.steps_max < 1:
+            raise InvalidDefinition(f"the suite {self.name} allows {self.steps_max} actions")
+        names = {
+            "rubric": [rubric.version for rubric in self.rubrics],
+            "task": [task.name for task in self.tasks],
+        }
+        for task in self.tasks:
+            names[f"control of {task.name}"] = [control.name for control in task.controls]
+        for what, found in names.items():
+            if "" in found:
+                raise InvalidDefinition(
+                    f"the suite {self.name} has a {what} without a name; "
+                    "tasks_in(package) names each task by its module"
+                )
+            twice = {name for name in found if found.count(name) > 1}
+            if twice:
+                raise InvalidDefinition(
+                    f"the suite {self.name} has more than one {what} {', '.join(sorted(twice))}"
+                )
+
     def rubric(self, version: str | None = None) -> Rubric:
         """The rubric of that version, or the default one; raises `UnknownName`."""
         if version is None:
@@ -75,9 +111,14 @@ class Suite:
 
 
 def tasks_in(package: ModuleType) -> tuple[Task, ...]:
-    """The tasks declared as `task` in the modules of a package, named by their modules."""
+    """The tasks declared as `task` in the modules of a package, named by their modules.
+
+    A module whose name starts with an underscore is none: tasks share what stands there.
+    """
     found: list[Task] = []
     for info in pkgutil.iter_modules(package.__path__):
+        if info.name.startswith("_"):
+            continue  # what tasks share
         module = importlib.import_module(f"{package.__name__}.{info.name}")
         task = getattr(module, "task", None)
         if not isinstance(task, Task):
@@ -114,10 +155,22 @@ def load_suite(name: str) -> Suite:
     places = _places()
     if name not in places:
         raise UnknownName("suite", name, places)
-    module, _, attribute = places[name].partition(":")
-    suite = getattr(importlib.import_module(module), attribute, None)
+    place = places[name]
+    module, _, attribute = place.partition(":")
+    try:
+        suite = getattr(importlib.import_module(module), attribute, None)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise
+        raise InvalidDefinition(
+            f"the suite {name!r} is declared as {place}, and there is no module {error.name}"
+        ) from error
     if not isinstance(suite, Suite):
-        raise InvalidDefinition(f"the suite {name!r} is declared as {places[name]}, which is none")
+        raise InvalidDefinition(f"the suite {name!r} is declared as {place}, which is no Suite")
+    if suite.name != name:
+        raise InvalidDefinition(
+            f"the suite {name!r} is declared as {place}, which calls itself {suite.name!r}"
+        )
     return suite
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Final, Literal
 
-from deskgym.errors import InvalidParameter, UnknownName
+from deskgym.errors import InvalidDefinition, InvalidParameter, UnknownName
 from deskgym.store import Template
 from deskgym.trajectory import Action, Observation
 
@@ -62,6 +62,8 @@ class Fixture:
         account: the signed-in customer, or None for the store's own staff.
         customer: who answers the agent, or None.
         data: what else the first observation carries.
+        private: values that no observation may show, unless the agent wrote them first; the
+            conformance suite looks for them.
     """
 
     template: Template
@@ -71,6 +73,7 @@ class Fixture:
     account: str | None = None
     customer: Any = None
     data: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    private: tuple[str, ...] = ()
 
 
 Script = Callable[[Observation], Generator[Action, Observation, None]]
@@ -163,7 +166,12 @@ class Task:
     def _build(self) -> Callable[[int, tuple[tuple[str, int], ...]], Fixture]:
         @lru_cache(maxsize=FIXTURES_CACHED)
         def build(seed: int, values: tuple[tuple[str, int], ...]) -> Fixture:
-            return self.fixture(seed, dict(values))
+            built = self.fixture(seed, dict(values))
+            if not isinstance(built, Fixture):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise InvalidDefinition(
+                    f"the fixture of {self.name} returned a {type(built).__name__}, no Fixture"
+                )
+            return built
 
         return build
 

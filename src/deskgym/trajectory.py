@@ -132,7 +132,7 @@ class Observation(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The observation as JSON."""
-        return self._asdict()
+        return {**self._asdict(), "data": dict(self.data)}
 
     def to_json(self) -> bytes:
         """The observation as canonical JSON: the same bytes wherever the same run is made."""

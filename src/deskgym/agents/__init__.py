@@ -9,6 +9,8 @@ from deskgym.agents.null import null
 from deskgym.errors import UnknownName
 from deskgym.task import Script, Task
 
+__all__ = ["BUILT_IN", "find_agent", "null"]
+
 BUILT_IN: Final[Mapping[str, Script]] = {"null": null}
 """Agents that work from observations alone, on any task of their suite."""
 

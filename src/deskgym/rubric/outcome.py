@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from deskgym.rubric.check import BoundCheck, Reader
+from deskgym.store.change import Row
 
 
 class Call(NamedTuple):
@@ -47,6 +48,16 @@ class Report(NamedTuple):
     claim: str
     order_id: str
     supported: int
+
+
+class Grant(NamedTuple):
+    """A row of `env_grant`: a write that the customer's choice permits, exactly."""
+
+    tool: str
+    order_id: str
+    subject: str = ""
+    sku: str = ""
+    amount_cents: int = 0
 
 
 class Need(NamedTuple):
@@ -171,8 +182,25 @@ class Case:
     """
 
     outcomes: tuple[Outcome, ...]
-    gates: tuple[Gate, ...]
-    needs: tuple[Need, ...]
+    gates: tuple[Gate, ...] = ()
+    needs: tuple[Need, ...] = ()
+
+    def log_rows(self, opening: str, chosen: Sequence[Grant] = ()) -> dict[str, list[Row]]:
+        """The rows of the environment's own tables that a fixture of this case starts with.
+
+        Args:
+            opening: the customer's first words.
+            chosen: the writes that the opening already asks for; each is then the customer's
+                choice until another one is accepted.
+        """
+        rows: dict[str, list[Row]] = {
+            "env_need": [tuple(need) for need in self.needs],
+            "env_message": [(0, "customer", opening)],
+        }
+        if chosen:
+            rows["env_choice"] = [(0, "opening", chosen[0].order_id, 1)]
+            rows["env_grant"] = [(0, *grant) for grant in chosen]
+        return rows
 
     @cached_property
     def distinct_reads(self) -> tuple[Read, ...]:

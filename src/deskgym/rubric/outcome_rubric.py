@@ -6,31 +6,15 @@ never added across outcomes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from deskgym.rubric.ceiling import Ceiling
 from deskgym.rubric.check import Reader
 from deskgym.rubric.fact import Facts, read_facts
 from deskgym.rubric.outcome import Case
 from deskgym.rubric.outcome_breakdown import Deduction, OutcomeBreakdown, Part, share
 from deskgym.rubric.score import POINTS, Score, Verdict
 from deskgym.rubric.standing import Standing, standing_of
-
-
-@dataclass(frozen=True)
-class Ceiling:
-    """The most that a run can earn when something is so.
-
-    Attributes:
-        when: the condition, in words.
-        applies: the condition, over the facts and every outcome's standing. None for one that
-            belongs to the outcomes that name it, and binds once such an outcome is complete.
-    """
-
-    name: str
-    points: int
-    when: str
-    applies: Callable[[Facts, Sequence[Standing]], bool] | None = None
 
 
 @dataclass(frozen=True)

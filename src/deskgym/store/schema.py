@@ -21,11 +21,12 @@ LOG_PREFIX: Final = "env_"
 
 @dataclass(frozen=True)
 class Table:
-    """A table: its columns in order, and the columns of its primary key."""
+    """A table: its columns in order, those of its primary key, and those that may be NULL."""
 
     name: str
     columns: tuple[str, ...]
     key: tuple[str, ...]
+    nullable: tuple[str, ...] = ()
 
     @property
     def is_log(self) -> bool:
@@ -114,7 +115,8 @@ def _parse_table(statement: str) -> Table | None:
     own = re.findall(r"^  (\w+) \w+ NOT NULL PRIMARY KEY", body, re.MULTILINE)
     joint = re.findall(r"^  PRIMARY KEY \(([^)]*)\)", body, re.MULTILINE)
     key = tuple(own) or tuple(part.strip() for part in joint[0].split(","))
-    return Table(name, columns, key)
+    nullable = re.findall(r"^  ([a-z]\w*) (?:TEXT|INTEGER)\b(?! NOT NULL)", body, re.MULTILINE)
+    return Table(name, columns, key, tuple(nullable))
 
 
 TABLES: Final[dict[str, Table]] = {

@@ -9,26 +9,43 @@ from typing import Final
 from deskgym.errors import InvalidDefinition
 from deskgym.store.change import Row, RowKey
 from deskgym.store.digest import as_text, row_digest, rows_digest
-from deskgym.store.schema import TABLES, table
+from deskgym.store.schema import TABLES, Table, table
 
 Rows = Mapping[str, Sequence[Row]]
+AnyRow = Row | Mapping[str, object]
+"""A row as a tuple in column order, or by column name, where what may be NULL can be left out."""
+AnyRows = Mapping[str, Sequence[AnyRow]]
 
 
-def _in_schema_order(rows: Rows) -> dict[str, tuple[Row, ...]]:
+def _as_tuple(known: Table, row: AnyRow) -> Row:
+    """A row in column order; raises `InvalidDefinition` for one that does not fit its table."""
+    if isinstance(row, Mapping):
+        unknown = [name for name in row if name not in known.columns]
+        missing = [name for name in known.columns if name not in row and name not in known.nullable]
+        if unknown or missing:
+            parts = {"has no column": unknown, "needs": missing}
+            problem = " and ".join(f"{k} {', '.join(v)}" for k, v in parts.items() if v)
+            raise InvalidDefinition(f"{known.name} {problem} (a row of it: {dict(row)!r})")
+        return tuple(row.get(name) for name in known.columns)
+    if len(row) != len(known.columns):
+        raise InvalidDefinition(
+            f"{known.name}: a row has {len(row)} values where the table has "
+            f"{len(known.columns)} ({', '.join(known.columns)}): {row!r}"
+        )
+    return row
+
+
+def _in_schema_order(rows: AnyRows) -> dict[str, tuple[Row, ...]]:
     """Rows with parents before children, each of the right width and with a key of its own."""
+    made: dict[str, tuple[Row, ...]] = {}
     for name, items in rows.items():
         known = table(name)
-        width = len(known.columns)
-        for row in items:
-            if len(row) != width:
-                raise InvalidDefinition(
-                    f"{name}: a row has {len(row)} values where the table has {width}: {row!r}"
-                )
-        keys = [known.key_of(row) for row in items]
+        made[name] = tuple(_as_tuple(known, row) for row in items)
+        keys = [known.key_of(row) for row in made[name]]
         if len(set(keys)) != len(keys):
             twice = next(key for key in keys if keys.count(key) > 1)
             raise InvalidDefinition(f"{name}: two rows share the key {twice!r}")
-    return {name: tuple(rows[name]) for name in TABLES if rows.get(name)}
+    return {name: made[name] for name in TABLES if made.get(name)}
 
 
 class Base:
@@ -39,7 +56,7 @@ class Base:
         rows: by table, parents before children.
     """
 
-    def __init__(self, name: str, rows: Rows) -> None:
+    def __init__(self, name: str, rows: AnyRows) -> None:
         self.name = name
         self.rows: Final = _in_schema_order(rows)
 
@@ -66,10 +83,11 @@ EMPTY: Final = Base("empty", {})
 class Template:
     """A fixture's database: a base and the fixture's own rows on top.
 
-    A row of the fixture whose key the base has too stands in place of the base's row.
+    A row is a tuple in column order, or a mapping by column name. A row of the fixture whose key
+    the base has too stands in place of the base's row.
     """
 
-    def __init__(self, rows: Rows, base: Base = EMPTY) -> None:
+    def __init__(self, rows: AnyRows, base: Base = EMPTY) -> None:
         self.base: Final = base
         self.rows: Final = _in_schema_order(rows)
 
