@@ -22,7 +22,9 @@ _SUBJECTS: Final = ("item_id", "payment_id", "shipment_id", "thread_id")
 _SKUS: Final = ("sku", "replacement_sku")
 
 
-_log = logging.getLogger(__name__)
+ENVIRONMENT_LOG: Final = __name__
+"""The logger that tells of a tool that failed by mistake."""
+_log = logging.getLogger(ENVIRONMENT_LOG)
 
 
 class Environment:

@@ -11,7 +11,7 @@ from deskgym.environment import Environment
 from deskgym.recording import RecordedStep, Recording, by_name
 from deskgym.rubric import Score
 from deskgym.store import Engine
-from deskgym.suite import load_suite
+from deskgym.suite import Suite, load_suite
 from deskgym.trajectory import Action
 
 _Object = dict[str, object]
@@ -60,7 +60,11 @@ class Replay:
 
 
 def replay(
-    recording: Recording, *, rubric: str | None = None, engine: Engine | None = None
+    recording: Recording,
+    *,
+    rubric: str | None = None,
+    engine: Engine | None = None,
+    suite: Suite | None = None,
 ) -> Replay:
     """Re-execute a recording.
 
@@ -68,13 +72,14 @@ def replay(
         recording: what was recorded.
         rubric: another version to score with; the recording's own if None.
         engine: where the fresh world lives; the process's own engine if None.
+        suite: where its task is; the installed suite that the task's id names if None.
 
     Raises:
         UnknownName: its suite, task or rubric is not installed.
         InvalidParameter: its task no longer takes those parameters.
     """
     header = recording.header
-    environment = _environment(recording, rubric, engine)
+    environment = _environment(recording, rubric, engine, suite)
     rescored = header.rubric if environment.rubric.version != header.rubric else None
     with environment:
         environment.reset(header.seed)
@@ -82,12 +87,17 @@ def replay(
         return Replay(recording, difference, environment.score(), rescored)
 
 
-def _environment(recording: Recording, rubric: str | None, engine: Engine | None) -> Environment:
+def _environment(
+    recording: Recording,
+    rubric: str | None = None,
+    engine: Engine | None = None,
+    suite: Suite | None = None,
+) -> Environment:
     header = recording.header
-    suite = load_suite(header.task.partition("/")[0])
+    owner = suite or load_suite(header.task.partition("/")[0])
     return Environment(
-        suite,
-        suite.task(header.task),
+        owner,
+        owner.task(header.task),
         parameters=dict(header.parameters),
         rubric=rubric or header.rubric,
         engine=engine,
@@ -216,7 +226,7 @@ def final_world(recording: Recording) -> World:
 
 
 def _rebuilt(recording: Recording, *, steps: int) -> World:
-    with _environment(recording, None, None) as environment:
+    with _environment(recording) as environment:
         environment.reset(recording.header.seed)
         for step in recording.steps[:steps]:
             environment.step(Action.from_json(step.action))

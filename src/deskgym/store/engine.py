@@ -20,10 +20,19 @@ class Engine:
     through one interpreter lock anyway, so threads gain nothing and cost nothing here.
     """
 
-    def __init__(self, slots_max: int = SLOTS_MAX) -> None:
-        """`slots_max` bounds the memory: a slot takes about 0.8 MB, plus twice its base's rows."""
+    def __init__(
+        self, slots_max: int = SLOTS_MAX, *, reverse_unordered_selects: bool = False
+    ) -> None:
+        """An empty pool.
+
+        Args:
+            slots_max: bounds the memory: a slot takes about 0.8 MB, plus twice its base's rows.
+            reverse_unordered_selects: return the rows of a query without ORDER BY the other way
+                round, so that tests find what relies on their order.
+        """
         self.lock: Final = RLock()
         self._slots_max: Final = slots_max
+        self._reverse: Final = reverse_unordered_selects
         self._slots: list[Slot] = []  # the least recently seated first
 
     def open(self, template: Template) -> World:
@@ -66,7 +75,7 @@ class Engine:
         return self._add(template.base)
 
     def _add(self, base: Base) -> Slot:
-        slot = Slot(base)
+        slot = Slot(base, reverse_unordered_selects=self._reverse)
         self._slots.append(slot)
         return slot
 

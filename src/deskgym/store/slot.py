@@ -97,7 +97,7 @@ _DELETES: Final = {
 class Slot:
     """One connection, the template that it holds, and the world whose episode is in it now."""
 
-    def __init__(self, base: Base) -> None:
+    def __init__(self, base: Base, *, reverse_unordered_selects: bool = False) -> None:
         self.base: Final = base
         self.template: Template | None = None
         self.world: World | None = None
@@ -108,6 +108,8 @@ class Slot:
         self._own = True
         self._connection = apsw.Connection(":memory:", statementcachesize=_STATEMENTS_CACHED)
         self._cursor = self._connection.cursor()
+        if reverse_unordered_selects:
+            self._connection.execute("PRAGMA reverse_unordered_selects = ON")
         self._open()
 
     def _open(self) -> None:

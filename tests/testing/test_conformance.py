@@ -1,0 +1,74 @@
+import pytest
+
+from deskgym import UnknownName, UsageError
+from deskgym.testing import (
+    CHECKS,
+    Finding,
+    assert_conforms,
+    cases,
+    check_conformance,
+    conformance_test,
+)
+from tests.testing import mugs
+
+test_service_conforms = conformance_test("service", seeds=(0, 1))
+test_service_conforms_over_many_seeds = pytest.mark.long(
+    conformance_test("service", seeds=range(50))
+)
+
+
+def test_a_suite_that_keeps_to_the_contract_has_no_findings() -> None:
+    assert check_conformance(mugs.SUITE) == []
+
+
+def test_a_task_is_checked_by_its_id_or_with_its_suite() -> None:
+    assert check_conformance("service/two-half-payments", [0], ["declarations"]) == []
+    assert check_conformance((mugs.SUITE, mugs.TASK), [0], ["declarations"]) == []
+
+
+def test_a_name_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(UnknownName, match="no conformance check 'replay'; did you mean 'replays'"):
+        check_conformance(mugs.SUITE, checks=["replay"])
+    with pytest.raises(UnknownName, match="service/damaged-lamp"):
+        check_conformance("service/damaged-lamb")
+
+
+def test_conformance_without_a_seed_is_refused() -> None:
+    with pytest.raises(UsageError, match="at least one seed"):
+        check_conformance(mugs.SUITE, seeds=())
+
+
+def test_the_assertion_lists_every_finding() -> None:
+    faulty = mugs.suite(title=" ", question="")
+    with pytest.raises(AssertionError) as caught:
+        assert_conforms(faulty)
+    assert str(caught.value) == (
+        "2 findings:\n"
+        "  mugs/cracked, the task's title: is empty [declarations]\n"
+        "  mugs/cracked, the task's question: is empty [declarations]"
+    )
+
+
+def test_a_finding_names_check_task_seed_place_and_fault() -> None:
+    finding = Finding("same-again", "mugs/cracked", 3, "take-back step 1", "it differs")
+    assert str(finding) == "mugs/cracked seed 3, take-back step 1: it differs [same-again]"
+
+
+def test_each_task_stands_with_each_check_for_parametrize() -> None:
+    made = cases("service/damaged-lamp", "service/parcel-moving")
+    assert len(made) == len(set(made)) == 2 * len(CHECKS)
+    assert made[0] == ("service/damaged-lamp", "declarations")
+
+
+def test_every_check_has_a_name_of_its_own_and_says_what_has_to_be_so() -> None:
+    assert len({check.name for check in CHECKS}) == len(CHECKS)
+    assert all(check.sentence and check.find.__doc__ for check in CHECKS)
+
+
+def test_the_others_are_not_run_on_a_fixture_that_does_not_build() -> None:
+    def fixture(seed: int, _: object) -> object:
+        raise LookupError(f"no rows for seed {seed}")
+
+    findings = check_conformance(mugs.suite(fixture=fixture), [0])
+    assert {finding.check for finding in findings} == {"fixtures"}
+    assert "LookupError('no rows for seed 0') (at " in findings[0].sentence
