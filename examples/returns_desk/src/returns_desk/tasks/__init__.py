@@ -1,0 +1,1 @@
+"""The tasks: a module each, whose name is the task's."""
