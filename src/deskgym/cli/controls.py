@@ -59,7 +59,17 @@ def _by_control(done: Iterable[ControlRun]) -> list[list[ControlRun]]:
 
 def _print_one_seed(done: list[ControlRun]) -> None:
     """Each control with its reward by every version, the rows that it changed, and why."""
-    rows = table("#", "task", "control", "reward", "expected", "rows changed", "why", right=("#",))
+    rows = table(
+        "#",
+        "task",
+        "control",
+        "reward",
+        "expected",
+        "rows changed",
+        "why",
+        right=("#",),
+        whole=("task",),
+    )
     for group in _by_control(done):
         first = group[0]
         rewards = dict.fromkeys(reward_text(item.reward) for item in group)
@@ -80,6 +90,7 @@ def _print_seeds(done: list[ControlRun]) -> None:
     rows = table(
         "#", "task", "control", "kind", "expected", "lowest", "highest", "as expected",
         right=("#", "expected", "lowest", "highest", "as expected"),
+        whole=("task",),
     )  # fmt: skip
     for group in _by_control(done):
         first = group[0]
