@@ -118,11 +118,12 @@ def run_controls(
     numbers: dict[str, int] = {}
     for suite, task in find_tasks(names):
         versions = rubrics or [rubric.version for rubric in suite.rubrics]
-        for control in task.controls:
-            number = numbers[suite.name] = numbers.get(suite.name, 0) + 1
-            environment = Environment(suite, task, parameters=control.parameters)
-            with environment:
-                for seed in seeds:
+        first = numbers.get(suite.name, 0) + 1
+        numbers[suite.name] = first + len(task.controls) - 1
+        # Seeds go around the controls, so that a seed's fixture is built once for all of them.
+        for seed in seeds:
+            for number, control in enumerate(task.controls, start=first):
+                with Environment(suite, task, parameters=control.parameters) as environment:
                     play(environment, control.script, seed)
                     for version in versions:
                         yield ControlRun(
