@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
+from rich.table import Table
 
 from deskgym.cli.console import (
     AsJson,
@@ -44,8 +45,8 @@ def controls(
     if as_json:
         print_json([_as_json(item) for item in done])
     else:
-        show = _print_one_seed if len(chosen) == 1 else _print_seeds
-        show(done)
+        out.print(board(done) if len(chosen) == 1 else _over_seeds(done))
+        _print_summary(done)
     if not all(item.holds for item in done):
         raise typer.Exit(1)
 
@@ -57,7 +58,7 @@ def _by_control(done: Iterable[ControlRun]) -> list[list[ControlRun]]:
     return list(groups.values())
 
 
-def _print_one_seed(done: list[ControlRun]) -> None:
+def board(done: list[ControlRun]) -> Table:
     """Each control with its reward by every version, the rows that it changed, and why."""
     rows = table(
         "#",
@@ -82,11 +83,11 @@ def _print_one_seed(done: list[ControlRun]) -> None:
             escape("\n".join(change.summary() for change in first.changes)) or "none",
             escape("\n".join(first.score.breakdown.reasons())) or first.score.verdict,
         )
-    out.print(rows)
-    _print_summary(done)
+    return rows
 
 
-def _print_seeds(done: list[ControlRun]) -> None:
+def _over_seeds(done: list[ControlRun]) -> Table:
+    """Each control with its lowest and highest reward over the seeds."""
     rows = table(
         "#", "task", "control", "kind", "expected", "lowest", "highest", "as expected",
         right=("#", "expected", "lowest", "highest", "as expected"),
@@ -105,8 +106,7 @@ def _print_seeds(done: list[ControlRun]) -> None:
             reward_text(max(item.reward for item in group)),
             f"{held}/{len(group)}" + ("" if held == len(group) else " [red]FAILS[/]"),
         )
-    out.print(rows)
-    _print_summary(done)
+    return rows
 
 
 def _hold(group: Iterable[ControlRun]) -> bool:
