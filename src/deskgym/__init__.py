@@ -1,0 +1,1 @@
+"""Reinforcement-learning environments for customer-service agents."""

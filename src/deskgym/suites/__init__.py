@@ -1,0 +1,1 @@
+"""Suites: tasks that share tools and a rubric."""

@@ -1,0 +1,1 @@
+"""The tickets suite: language-only support tickets in three tiers."""
