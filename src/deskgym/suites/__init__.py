@@ -1,1 +1,1 @@
-"""Suites: tasks that share tools and a rubric."""
+"""The suites that come with deskgym: a folder each, found by name."""

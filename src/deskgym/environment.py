@@ -1,0 +1,282 @@
+"""The environment: one episode of one task, an action at a time."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+import orjson
+
+from deskgym.errors import UsageError
+from deskgym.rubric import Score
+from deskgym.store import Engine, RowChange, World, default_engine
+from deskgym.store.change import Row
+from deskgym.suite import Rubric, Suite, load_suite
+from deskgym.task import Fixture, Task
+from deskgym.tool import COMMON_CODES, Desk, Dispatched, Ending, Result, Toolbox, dispatch
+from deskgym.trajectory import Action, Observation, Step, compact_json
+
+IDENTICAL_OBSERVATIONS_MAX: Final = 3
+_SUBJECTS: Final = ("item_id", "payment_id", "shipment_id", "thread_id")
+_SKUS: Final = ("sku", "replacement_sku")
+
+
+_log = logging.getLogger(__name__)
+
+
+class Environment:
+    """One episode of a task: `reset`, then `step` until `done`, and `score` at any time.
+
+    The score is the trainer's; no observation shows it. One instance serves one caller at a time;
+    instances may be used from several threads.
+
+    Attributes:
+        suite: the suite of the task.
+        task: the task.
+        parameters: what its fixture is built with.
+        bugs: what our own tools raised by mistake; an episode with any is no agent's failure.
+    """
+
+    def __init__(
+        self,
+        suite: Suite,
+        task: Task,
+        *,
+        parameters: Mapping[str, object] | None = None,
+        rubric: str | None = None,
+        engine: Engine | None = None,
+    ) -> None:
+        """`make` is the shorter way.
+
+        Raises:
+            InvalidParameter: a parameter is unknown or out of its limits.
+            UnknownName: the suite has no such rubric.
+        """
+        self.suite: Final = suite
+        self.task: Final = task
+        self.parameters: Final = task.values(parameters or {})
+        self.bugs: list[Exception] = []
+        self._rubric: Final = suite.rubric(rubric)
+        self._engine: Final = engine or default_engine()
+        self._fixture: Fixture | None = None
+        self._world: World | None = None
+        self._seed = 0
+        self._steps: list[Step] = []
+        self._ended: Ending | None = None
+        self._identical = 0
+
+    @property
+    def id(self) -> str:
+        """The task's id, such as `service/damaged-lamp`."""
+        return f"{self.suite.name}/{self.task.name}"
+
+    @property
+    def tools(self) -> Toolbox:
+        """What the agent can call."""
+        return self.suite.toolbox
+
+    @property
+    def instructions(self) -> str:
+        """The policy that an agent gets before its first action."""
+        return self.suite.instructions
+
+    @property
+    def rubric(self) -> Rubric:
+        """The rubric that `score` uses."""
+        return self._rubric
+
+    @property
+    def seed(self) -> int:
+        """The seed of the current episode."""
+        return self._seed
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The trajectory so far."""
+        return tuple(self._steps)
+
+    @property
+    def ended(self) -> Ending | None:
+        """Why the episode ended, or None while it goes on."""
+        return self._ended
+
+    @property
+    def done(self) -> bool:
+        """Whether the episode is over."""
+        return self._ended is not None
+
+    @property
+    def fixture(self) -> Fixture:
+        """The episode's start; holds what an agent must not see."""
+        self._started()
+        assert self._fixture is not None, "a started episode has a fixture"
+        return self._fixture
+
+    @property
+    def world(self) -> World:
+        """The episode's store; holds what an agent must not see."""
+        return self._started()
+
+    def changes(self) -> tuple[RowChange, ...]:
+        """The net row changes of the episode so far."""
+        return self._started().changes()
+
+    def reset(self, seed: int = 0) -> Observation:
+        """Start an episode and return what the agent is told first.
+
+        Raises:
+            InvalidParameter: the seed is no whole number from 0 to 2**31 - 1.
+        """
+        fixture = self.task.build(seed, self.parameters)
+        with self._engine.lock:
+            if self._world is not None and self._world.template is fixture.template:
+                self._world.reset()
+            else:
+                self.close()
+                self._world = self._engine.open(fixture.template)
+        self._fixture = fixture
+        self._seed = seed
+        self._steps = []
+        self._ended = None
+        self._identical = 0
+        self.bugs = []
+        return self.observe()
+
+    def observe(self) -> Observation:
+        """The latest observation again; it takes no action."""
+        if self._steps:
+            return self._observation(self._steps[-1].result)
+        fixture = self.fixture
+        return self._observation(Result(True, "ready", fixture.opening, fixture.data))
+
+    def step(self, action: Action) -> Observation:
+        """Take one action and return what the agent sees.
+
+        Whatever the action holds, the answer is an observation. After the end it is
+        `episode_over`, nothing changes, and the action is not recorded.
+
+        Raises:
+            UsageError: there is no episode yet.
+        """
+        world = self._started()
+        if self._ended is not None:
+            return self._observation(Result(False, "episode_over", COMMON_CODES["episode_over"]))
+        action_json = action.to_json()
+        action = Action.from_json(orjson.loads(action_json))
+        fixture = self._fixture
+        assert fixture is not None, "a started episode has a fixture"
+        number = len(self._steps) + 1
+        with self._engine.lock:
+            desk = Desk(
+                world.seat(),
+                step=number,
+                now=fixture.now,
+                account=fixture.account,
+                customer=fixture.customer,
+            )
+            done = dispatch(self.suite.toolbox, world, desk, action.tool, action.arguments)
+        if done.bug is not None:
+            self.bugs.append(done.bug)
+            _log.error("%s: tool %s failed", self.id, action.tool, exc_info=done.bug)
+        desk.log_rows.append(("env_call", _call_row(number, action.tool, done)))
+        world.append(desk.log_rows)
+        return self._record(desk, action_json, done)
+
+    def score(self, rubric: str | None = None) -> Score:
+        """What the episode has earned so far, by this environment's rubric or another version.
+
+        Raises:
+            UnknownName: the suite has no such rubric.
+            UsageError: there is no episode yet.
+        """
+        chosen = self._rubric if rubric is None else self.suite.rubric(rubric)
+        world = self._started()
+        with self._engine.lock:
+            world.settle()
+            return chosen.score(world, self.fixture.case)
+
+    def close(self) -> None:
+        """Give the episode's place in memory back. The trajectory and the score stay."""
+        if self._world is not None:
+            self._world.park()
+
+    def __enter__(self) -> Environment:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _started(self) -> World:
+        if self._world is None:
+            raise UsageError(f"{self.id}: there is no episode yet; call reset(seed=…) first")
+        return self._world
+
+    def _record(self, desk: Desk, action_json: bytes, done: Dispatched) -> Observation:
+        result = done.result
+        result_json = compact_json(result.to_dict())
+        same = bool(self._steps) and self._steps[-1].result_json == result_json
+        self._identical = 0 if done.changes else self._identical + 1 if same else 1
+        if desk.ending is not None and done.bug is None and result.ok:
+            self._ended = desk.ending
+        elif self._identical >= IDENTICAL_OBSERVATIONS_MAX:
+            self._ended = "no_progress"
+        elif desk.step >= self.suite.steps_max:
+            self._ended = "action_limit"
+        self._steps.append(Step(desk.step, action_json, result_json, done.changes, self._ended))
+        return self._observation(result)
+
+    def _observation(self, result: Result) -> Observation:
+        return Observation(
+            result.ok,
+            result.code,
+            result.message,
+            result.data,
+            len(self._steps),
+            self.suite.steps_max,
+            self._ended is not None,
+            self._ended,
+        )
+
+
+def _call_row(step: int, name: str, done: Dispatched) -> Row:
+    """The action as a row of `env_call`: what it was about, by the names of its arguments."""
+    order_id = subject = sku = ""
+    amount_cents = 0
+    for argument, value in (done.arguments or {}).items():
+        if value is None:
+            continue
+        if argument == "order_id":
+            order_id = value
+        elif argument in _SUBJECTS:
+            subject = subject or value
+        elif argument in _SKUS:
+            sku = value
+        elif argument == "amount_cents":
+            amount_cents = value
+    result = done.result
+    changed = 1 if done.changes else 0
+    kind = done.kind or "unknown"
+    return (
+        step, name, kind, result.code, int(result.ok), changed, order_id, subject, sku, amount_cents
+    )  # fmt: skip
+
+
+def make(
+    task: str, *, rubric: str | None = None, engine: Engine | None = None, **parameters: object
+) -> Environment:
+    """An environment for a task: `make("service/damaged-lamp", stock=0)`.
+
+    Args:
+        task: the task's id, `suite/task`.
+        rubric: the rubric's version; the suite's default if None.
+        engine: where worlds live; the process's own SQLite engine if None.
+        **parameters: the task's parameters.
+
+    Raises:
+        UnknownName: there is no such suite, task or rubric.
+        InvalidParameter: a parameter is unknown or out of its limits.
+    """
+    suite_name, _, _ = task.partition("/")
+    suite = load_suite(suite_name)
+    return Environment(suite, suite.task(task), parameters=parameters, rubric=rubric, engine=engine)

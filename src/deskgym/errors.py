@@ -1,0 +1,70 @@
+"""Everything that deskgym raises on purpose.
+
+```
+DeskgymError
+├── UsageError                a caller's mistake: names what was wrong and what would be right
+│   ├── UnknownName           a task, suite, tool, agent or rubric that does not exist
+│   ├── InvalidParameter      a task's parameter out of its limits
+│   └── InvalidDefinition     a tool, task or suite that is declared wrongly
+├── StoreError                the store refused a statement
+│   └── ConstraintViolation   a row that the schema does not allow
+└── Refusal                   raised by a tool: a code and a sentence for the agent
+```
+
+A bug in a tool is none of these: it surfaces as itself in `Environment.bugs`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+
+
+class DeskgymError(Exception):
+    """The root of what deskgym raises on purpose."""
+
+
+class UsageError(DeskgymError):
+    """A caller's mistake."""
+
+
+class UnknownName(UsageError):
+    """A name that does not exist; says which one was probably meant."""
+
+    def __init__(self, what: str, name: object, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = difflib.get_close_matches(str(name), names, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        listed = ", ".join(names) if names else "none"
+        super().__init__(f"there is no {what} {name!r}{hint} (known: {listed})")
+        self.what = what
+        self.name = name
+
+
+class InvalidParameter(UsageError):
+    """A parameter of a task that is unknown, of the wrong type, or out of its limits."""
+
+
+class InvalidDefinition(UsageError):
+    """A tool, task, rubric or suite whose declaration cannot work."""
+
+
+class StoreError(DeskgymError):
+    """The store refused a statement; the call that made it is undone as a whole."""
+
+
+class ConstraintViolation(StoreError):
+    """A statement would have left a row that the schema does not allow."""
+
+
+class Refusal(DeskgymError):
+    """Raised inside a tool to refuse a call: the world stays as it was, the episode goes on.
+
+    `code` is one of the tool's declared codes; `sentence` tells the agent what would be right.
+    """
+
+    def __init__(self, code: str, sentence: str, data: Mapping[str, object] | None = None) -> None:
+        super().__init__(f"{code}: {sentence}")
+        self.code = code
+        self.sentence = sentence
+        self.data: Mapping[str, object] = {} if data is None else data

@@ -1,0 +1,70 @@
+"""A score: the reward, the rubric that gave it, and a breakdown that explains it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Protocol
+
+Verdict = Literal["resolved", "partial", "not_resolved"]
+
+POINTS: Final = 10_000
+"""Rewards are counted in ten-thousandths, so that 0.7 + 0.2 + 0.1 is 1."""
+
+
+class Breakdown(Protocol):
+    """Why a reward is what it is."""
+
+    def lines(self) -> list[str]:
+        """The explanation, for a person."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """The explanation, for a program."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What an episode earned.
+
+    Attributes:
+        rubric: the version that gave it; scores of different versions are not comparable.
+        points: the reward in ten-thousandths.
+        verdict: whether the case is resolved, partly, or not.
+        breakdown: why.
+    """
+
+    rubric: str
+    points: int
+    verdict: Verdict
+    breakdown: Breakdown
+
+    @property
+    def reward(self) -> float:
+        """The reward, exact to four decimals."""
+        return self.points / POINTS
+
+    def explain(self) -> str:
+        """The reward and why, in lines of text."""
+        head = f"reward {self.reward:+.2f} by {self.rubric}: {self.verdict.replace('_', ' ')}"
+        return "\n".join((head, *self.breakdown.lines()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The score as JSON."""
+        return {
+            "rubric": self.rubric,
+            "reward": self.reward,
+            "verdict": self.verdict,
+            "breakdown": self.breakdown.to_dict(),
+        }
+
+
+def as_reward(points: int) -> str:
+    """Points as a reward with two decimals, or four where two would hide something."""
+    return f"{points / POINTS:.2f}" if points % 100 == 0 else f"{points / POINTS:.4f}"
+
+
+def as_json(rows: list[dict[str, Any]]) -> list[Mapping[str, Any]]:
+    """A check's rows as JSON."""
+    return [dict(row) for row in rows]

@@ -1,0 +1,129 @@
+"""Suites: tasks that share tools, a policy and a rubric; found by name, ours or a package's."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import entry_points
+from types import ModuleType
+from typing import Any, Final, Protocol
+
+from deskgym.errors import InvalidDefinition, UnknownName
+from deskgym.rubric import Reader, Score
+from deskgym.task import Task
+from deskgym.tool import Toolbox
+
+ENTRY_POINT_GROUP: Final = "deskgym.suites"
+
+
+class Rubric(Protocol):
+    """A version of a suite's rubric."""
+
+    @property
+    def version(self) -> str:
+        """What a score names it by, such as `service-reward.v3`."""
+        ...
+
+    def score(self, world: Reader, case: Any) -> Score:
+        """The score of an episode, from its world and what the task accepts."""
+        ...
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Tasks that share tools and a rubric.
+
+    Attributes:
+        name: the first part of its tasks' ids.
+        title: in a few words.
+        instructions: the policy that an agent is given before its first action.
+        toolbox: what an agent can do.
+        rubrics: the versions, the default one first.
+        tasks: in order.
+        steps_max: how many actions an episode has.
+    """
+
+    name: str
+    title: str
+    instructions: str
+    toolbox: Toolbox
+    rubrics: tuple[Rubric, ...]
+    tasks: tuple[Task, ...]
+    steps_max: int
+
+    def rubric(self, version: str | None = None) -> Rubric:
+        """The rubric of that version, or the default one; raises `UnknownName`."""
+        if version is None:
+            return self.rubrics[0]
+        versions = {rubric.version: rubric for rubric in self.rubrics}
+        if version not in versions:
+            raise UnknownName(f"rubric of {self.name}", version, versions)
+        return versions[version]
+
+    def task(self, name: str) -> Task:
+        """The task of that name, with or without the suite's; raises `UnknownName`."""
+        short = name.removeprefix(f"{self.name}/")
+        for task in self.tasks:
+            if task.name == short:
+                return task
+        raise UnknownName("task", name, [f"{self.name}/{task.name}" for task in self.tasks])
+
+
+def tasks_in(package: ModuleType) -> tuple[Task, ...]:
+    """The tasks declared as `task` in the modules of a package, named by their modules."""
+    found: list[Task] = []
+    for info in pkgutil.iter_modules(package.__path__):
+        module = importlib.import_module(f"{package.__name__}.{info.name}")
+        task = getattr(module, "task", None)
+        if not isinstance(task, Task):
+            raise InvalidDefinition(f"{module.__name__} declares no `task`, an instance of Task")
+        found.append(replace(task, name=info.name.replace("_", "-")))
+    return tuple(sorted(found, key=lambda task: (task.rank, task.name)))
+
+
+@cache
+def _places() -> Mapping[str, str]:
+    """Where each suite is declared: `module:attribute` by name, ours first."""
+    ours = importlib.import_module("deskgym.suites")
+    places = {
+        info.name: f"{ours.__name__}.{info.name}" for info in pkgutil.iter_modules(ours.__path__)
+    }
+    places = {name: f"{module}:suite" for name, module in places.items()}
+    for point in entry_points(group=ENTRY_POINT_GROUP):
+        places.setdefault(point.name, point.value)
+    return places
+
+
+def suite_names() -> tuple[str, ...]:
+    """The suites that can be loaded: those of this package, then those of others."""
+    return tuple(_places())
+
+
+@cache
+def load_suite(name: str) -> Suite:
+    """The suite of that name; raises `UnknownName`.
+
+    A package of yours adds one with an entry point in the group `deskgym.suites` that names a
+    `Suite`.
+    """
+    places = _places()
+    if name not in places:
+        raise UnknownName("suite", name, places)
+    module, _, attribute = places[name].partition(":")
+    suite = getattr(importlib.import_module(module), attribute, None)
+    if not isinstance(suite, Suite):
+        raise InvalidDefinition(f"the suite {name!r} is declared as {places[name]}, which is none")
+    return suite
+
+
+def find_tasks(names: Sequence[str] = ()) -> list[tuple[Suite, Task]]:
+    """The tasks that ids (`service/damaged-lamp`) and suites' names stand for; all by default."""
+    found: list[tuple[Suite, Task]] = []
+    for name in names or suite_names():
+        suite = load_suite(name.partition("/")[0])
+        chosen = [suite.task(name)] if "/" in name else suite.tasks
+        found.extend((suite, task) for task in chosen)
+    return found

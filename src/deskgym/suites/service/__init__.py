@@ -1,0 +1,44 @@
+"""The service suite: nine identity-bound tools, and one coherent outcome for each case."""
+
+from importlib.resources import files
+
+from deskgym.suite import Suite, tasks_in
+from deskgym.suites.service import tasks
+from deskgym.suites.service.rubric import V2, V3
+from deskgym.suites.service.talk import close, message, propose, report
+from deskgym.suites.service.tools import (
+    cancel_order,
+    create_replacement,
+    create_return,
+    create_stock_notification,
+    get_order,
+    issue_refund,
+    list_order_payments,
+    request_delivery_intercept,
+    search_inventory,
+)
+from deskgym.tool import Toolbox
+
+suite = Suite(
+    name="service",
+    title="Customer service: nine tools, one coherent outcome",
+    instructions=files("deskgym.suites.service").joinpath("policy.md").read_text(encoding="utf-8"),
+    toolbox=Toolbox(
+        get_order,
+        list_order_payments,
+        search_inventory,
+        cancel_order,
+        request_delivery_intercept,
+        create_return,
+        issue_refund,
+        create_replacement,
+        create_stock_notification,
+        propose,
+        report,
+        message,
+        close,
+    ),
+    rubrics=(V3, V2),
+    tasks=tasks_in(tasks),
+    steps_max=48,
+)

@@ -1,0 +1,161 @@
+"""Tasks: what is asked, the fixture built from a seed, the parameters, and the controls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any, Final, Literal
+
+from deskgym.errors import InvalidParameter, UnknownName
+from deskgym.store import Template
+from deskgym.trajectory import Action, Observation
+
+FIXTURES_CACHED: Final = 128
+SEED_MAX: Final = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A whole number that a task's fixture can be built with.
+
+    Attributes:
+        name: as `make` takes it; amounts end in `_cents`.
+        default: what it is when nothing is said.
+        minimum: the lowest allowed.
+        maximum: the highest allowed.
+        description: what it sets.
+        multiple_of: what it has to be divisible by.
+    """
+
+    name: str
+    default: int
+    minimum: int
+    maximum: int
+    description: str
+    multiple_of: int = 1
+
+    def check(self, value: object) -> int:
+        """The value, if it is allowed; raises `InvalidParameter`."""
+        if (
+            type(value) is not int
+            or not self.minimum <= value <= self.maximum
+            or value % self.multiple_of
+        ):
+            divisible = f" divisible by {self.multiple_of}" if self.multiple_of > 1 else ""
+            raise InvalidParameter(
+                f"{self.name} must be a whole number{divisible} "
+                f"from {self.minimum} to {self.maximum}, not {value!r}"
+            )
+        return value
+
+
+@dataclass(frozen=True)
+class Fixture:
+    """A task's start, built from a seed and parameters.
+
+    Attributes:
+        template: the rows.
+        now: the store's time.
+        opening: what the agent is told first, the customer's words.
+        case: what the rubric needs to know; never shown to an agent.
+        account: the signed-in customer, or None for the store's own staff.
+        customer: who answers the agent, or None.
+        data: what else the first observation carries.
+    """
+
+    template: Template
+    now: str
+    opening: str
+    case: Any
+    account: str | None = None
+    customer: Any = None
+    data: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+Script = Callable[[Observation], Generator[Action, Observation, None]]
+"""A scripted agent: it gets the first observation, yields actions and is sent what they return."""
+
+ControlKind = Literal["oracle", "alternate", "null", "near_miss", "forbidden"]
+
+
+@dataclass(frozen=True)
+class Control:
+    """A scripted trajectory whose reward is known.
+
+    Attributes:
+        name: unique within its task.
+        kind: the right thing, another right thing, nothing, a wrong thing, a forbidden thing.
+        title: what it does, in a few words.
+        script: the agent.
+        reward: what it must earn, by every version of the rubric.
+        parameters: what the fixture is built with for it.
+    """
+
+    name: str
+    kind: ControlKind
+    title: str
+    script: Script
+    reward: float
+    parameters: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task. It is declared in a module of its own, whose name is the task's.
+
+    Attributes:
+        title: in a few words.
+        question: what the task asks of an agent's judgement.
+        fixture: builds the start from a seed and the parameters' values.
+        controls: the scripted trajectories that show what it rewards.
+        parameters: what the fixture can be built with.
+        rank: its place among the suite's tasks; ties go by name.
+        name: set from the module's name.
+    """
+
+    title: str
+    question: str
+    fixture: Callable[[int, Mapping[str, int]], Fixture]
+    controls: tuple[Control, ...]
+    parameters: tuple[Parameter, ...] = ()
+    rank: int = 100
+    name: str = ""
+
+    def values(self, given: Mapping[str, object]) -> dict[str, int]:
+        """Every parameter's value, checked; raises `InvalidParameter` for what does not fit."""
+        known = {parameter.name: parameter for parameter in self.parameters}
+        for name in given:
+            if name not in known:
+                allowed = ", ".join(known) or "none"
+                raise InvalidParameter(
+                    f"{self.name} has no parameter {name!r} (its parameters: {allowed})"
+                )
+        return {
+            name: parameter.check(given.get(name, parameter.default))
+            for name, parameter in known.items()
+        }
+
+    def build(self, seed: int, values: Mapping[str, int]) -> Fixture:
+        """The fixture of a seed; the same object again while it is among the last 128."""
+        if type(seed) is not int or not 0 <= seed <= SEED_MAX:
+            raise InvalidParameter(f"a seed is a whole number from 0 to {SEED_MAX}, not {seed!r}")
+        return self._build(seed, tuple(values.items()))
+
+    @cached_property
+    def _build(self) -> Callable[[int, tuple[tuple[str, int], ...]], Fixture]:
+        @lru_cache(maxsize=FIXTURES_CACHED)
+        def build(seed: int, values: tuple[tuple[str, int], ...]) -> Fixture:
+            return self.fixture(seed, dict(values))
+
+        return build
+
+    def control(self, name: str) -> Control:
+        """The control of that name; `oracle`, `null` and so on name the first of their kind."""
+        for control in self.controls:
+            if control.name == name:
+                return control
+        for control in self.controls:
+            if control.kind == name:
+                return control
+        raise UnknownName(f"control of {self.name}", name, [item.name for item in self.controls])

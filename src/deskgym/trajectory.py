@@ -1,0 +1,172 @@
+"""What goes into an episode and what comes out: actions, observations, and the ordered steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, cast
+
+import orjson
+
+from deskgym.store import RowChange
+from deskgym.tool import Ending, Result
+
+TEXT_CHARACTERS_MAX: Final = 32_768
+DEPTH_MAX: Final = 16
+_SAFE_INTEGER: Final = 2**53
+_UNSUPPORTED: Final = "unsupported"
+_STRICT: Final = (
+    orjson.OPT_STRICT_INTEGER
+    | orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_DATETIME
+    | orjson.OPT_PASSTHROUGH_SUBCLASS
+)
+
+
+class Action(NamedTuple):
+    """One tool call. Whatever an agent sent is an action, however malformed.
+
+    Attributes:
+        tool: the tool's name.
+        arguments: a mapping by argument name, if the agent got it right.
+    """
+
+    tool: str
+    arguments: object
+
+    @classmethod
+    def from_json(cls, value: object) -> Action:
+        """An action from `{"tool": …, "arguments": {…}}`; what is missing is left empty."""
+        if not isinstance(value, dict):
+            return cls("", value)
+        fields = cast(dict[str, object], value)
+        return cls(cast(str, fields.get("tool", "")), fields.get("arguments", {}))
+
+    def to_json(self) -> bytes:
+        """The action as canonical JSON, which is what is carried out and recorded.
+
+        A value that JSON cannot hold (NaN, a lone surrogate, bytes), an integer beyond 2**53, a
+        text beyond 32,768 characters and anything nested deeper than 16 become
+        `{"unsupported": …}`, which no tool accepts.
+        """
+        try:
+            encoded = orjson.dumps({"tool": self.tool, "arguments": self.arguments}, None, _STRICT)
+        except orjson.JSONEncodeError:
+            return self._to_plain_json()
+        # orjson writes NaN as null, and a text may be long: both are rare, and looked at closely.
+        if b"null" in encoded or len(encoded) > TEXT_CHARACTERS_MAX:
+            return self._to_plain_json()
+        return bytes(memoryview(encoded))
+
+    def _to_plain_json(self) -> bytes:
+        name = _plain(self.tool, 0)
+        tool = name if isinstance(name, str) else _UNSUPPORTED
+        return compact_json({"tool": tool, "arguments": _plain(self.arguments, 0)})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The action as JSON."""
+        return {"tool": self.tool, "arguments": self.arguments}
+
+
+def call(tool: str, /, **arguments: object) -> Action:
+    """An action: `call("get_order", order_id="S-410")`."""
+    return Action(tool, arguments)
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _plain(value: object, depth: int) -> object:
+    if depth > DEPTH_MAX:
+        return {_UNSUPPORTED: "nested too deep"}
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int):
+        return int(value) if abs(value) <= _SAFE_INTEGER else {_UNSUPPORTED: "a huge integer"}
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else {_UNSUPPORTED: "not a finite number"}
+    if isinstance(value, str):
+        if len(value) > TEXT_CHARACTERS_MAX:
+            return {_UNSUPPORTED: f"a text of {len(value)} characters"}
+        return str(value) if _encodes(value) else {_UNSUPPORTED: "not Unicode text"}
+    if isinstance(value, Mapping):
+        items = cast(Mapping[object, object], value).items()
+        return {
+            name if isinstance(name := _plain(key, 0), str) else _UNSUPPORTED: _plain(
+                item, depth + 1
+            )
+            for key, item in items
+        }
+    if isinstance(value, list | tuple):
+        return [_plain(item, depth + 1) for item in cast(list[object], value)]
+    return {_UNSUPPORTED: f"a {type(value).__name__}"}
+
+
+class Observation(NamedTuple):
+    """What an agent sees after an action: the tool's result and how the episode stands.
+
+    Attributes:
+        ok: whether the call did its work.
+        code: what happened, from the tool's closed set.
+        message: a sentence for the agent.
+        data: what a read found, what a write made.
+        step: how many actions were used.
+        steps_max: how many there are.
+        done: whether the episode is over.
+        ended: why, if it is.
+    """
+
+    ok: bool
+    code: str
+    message: str
+    data: Mapping[str, Any]
+    step: int
+    steps_max: int
+    done: bool = False
+    ended: Ending | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The observation as JSON."""
+        return self._asdict()
+
+    def to_json(self) -> bytes:
+        """The observation as canonical JSON: the same bytes wherever the same run is made."""
+        return orjson.dumps(self.to_dict())
+
+
+class Step(NamedTuple):
+    """One action of a trajectory, kept small: thousands of episodes lie in memory at once.
+
+    Attributes:
+        number: from 1.
+        action_json: the action, as canonical JSON.
+        result_json: the result, as canonical JSON.
+        changes: the net row changes that it left.
+        ended: why the episode ended with it, if it did.
+    """
+
+    number: int
+    action_json: bytes
+    result_json: bytes
+    changes: tuple[RowChange, ...]
+    ended: Ending | None
+
+    @property
+    def action(self) -> Action:
+        """The action that was carried out."""
+        return Action.from_json(orjson.loads(self.action_json))
+
+    @property
+    def result(self) -> Result:
+        """What it was answered."""
+        return Result(**orjson.loads(self.result_json))
+
+
+def compact_json(value: object) -> bytes:
+    """Canonical JSON. orjson keeps a 4 KB block behind each result; the copy lets it go."""
+    return bytes(memoryview(orjson.dumps(value)))
