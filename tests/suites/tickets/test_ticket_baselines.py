@@ -18,7 +18,7 @@ from deskgym.suites.tickets.baselines import (
     oracle,
 )
 from deskgym.suites.tickets.catalogue import SCENARIOS
-from deskgym.suites.tickets.language import clauses, normalise
+from deskgym.rubric.language import clauses, normalise
 from deskgym.suites.tickets.scenario import CATEGORIES, TIERS, TURNS, Scenario, Tier
 
 FIXED_MAX = 0.5

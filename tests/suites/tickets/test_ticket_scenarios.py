@@ -6,7 +6,7 @@ from itertools import chain
 import pytest
 
 from deskgym.suites.tickets.catalogue import SCENARIOS, others, scenario
-from deskgym.suites.tickets.language import words
+from deskgym.rubric.language import words
 from deskgym.suites.tickets.scenario import CATEGORIES, Scenario
 
 EVERY = pytest.mark.parametrize("one", SCENARIOS, ids=lambda s: s.name)

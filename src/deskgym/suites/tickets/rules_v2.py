@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from deskgym.suites.tickets.catalogue import SCENARIOS, others
-from deskgym.suites.tickets.language import (
+from deskgym.rubric.language import (
     Clause,
     Phrasebook,
     clauses,

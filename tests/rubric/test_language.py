@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from deskgym.suites.tickets.language import Phrasebook, clauses, fold, normalise, words
+from deskgym.rubric.language import Phrasebook, clauses, fold, normalise, words
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 """Every code point there is, lone surrogates and controls included."""
@@ -212,8 +212,9 @@ def test_the_longest_phrase_is_taken_and_matches_do_not_overlap() -> None:
     assert [m.name for m in book.find(words("new email address, new email"))] == ["long", "short"]
 
 
-def test_folding_a_folded_character_changes_nothing() -> None:
-    every = (chr(code) for code in range(0x110000))
+@pytest.mark.parametrize("step", [13, pytest.param(1, marks=pytest.mark.long)])
+def test_folding_a_folded_character_changes_nothing(step: int) -> None:
+    every = (chr(code) for code in range(0, 0x110000, step))
     assert [c for c in every if (once := fold(c)) != fold(once)] == []
 
 
@@ -234,7 +235,12 @@ def test_every_word_is_read_once_but_those_of_quoted_lines(text: str) -> None:
         assert sum(len(c.words) for c in clauses(text)) == len(words(text))
 
 
-@given(st.lists(st.sampled_from('not if we could refund , . ? " - ( and but no that'.split())))
+MARKS_AND_WORDS = (
+    "not", "if", "we", "could", "refund", ",", ".", "?", '"', "-", "(", "and", "but", "no", "that",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(MARKS_AND_WORDS)))
 def test_a_question_is_never_asserted(parts: list[str]) -> None:
     read = clauses(" ".join(parts))
     assert not any(clause.asserted and clause.question for clause in read)
@@ -245,8 +251,9 @@ def test_a_question_is_never_asserted(parts: list[str]) -> None:
     ["a", "if ", "not ", "no. ", "no - ", "a'", ".a", "- ", "\n ", "\n>", '"', "\u0301\u0316",
      "\u200b", "\x00", "\ud800", "\ufdfa", "we refund you, and ", "instead of "],
 )  # fmt: skip
-def test_a_text_of_a_million_characters_is_read_whole(unit: str) -> None:
-    text = unit * (1_000_000 // len(unit)) + " we refund you"
+@pytest.mark.parametrize("length", [32_768, pytest.param(1_000_000, marks=pytest.mark.long)])
+def test_a_very_long_text_is_read_whole(unit: str, length: int) -> None:
+    text = unit * (length // len(unit)) + " we refund you"
     read = clauses(text)
     quoted_to_the_end = unit == "\n>"
     expected = 0 if quoted_to_the_end else len(words(text))
