@@ -2,6 +2,8 @@
 
 import pytest
 
+from deskgym.errors import UnknownName, UsageError
+from deskgym.rubric.turns import mean_points
 from deskgym.suites.tickets import rules_v1
 from deskgym.suites.tickets.catalogue import SCENARIOS, scenario
 from deskgym.suites.tickets.scenario import CATEGORIES, Intent, Scenario, Tier
@@ -11,7 +13,10 @@ DAMAGED = scenario("damaged_return")
 
 
 def points(tier: Tier, turn: int, one: Scenario, message: str, intent: Intent | None = None) -> int:
-    return rules_v1.score_turn(tier, turn, one, message, intent).points
+    """What a reply earns, in hundredths."""
+    earned = rules_v1.score_turn(tier, turn, one, message, intent).points
+    assert earned % 100 == 0
+    return earned // 100
 
 
 @pytest.mark.parametrize(
@@ -81,7 +86,7 @@ def test_medium_takes_a_fifth_for_a_needless_escalation() -> None:
 
 def test_medium_is_held_at_zero() -> None:
     score = rules_v1.score_turn("medium", 0, CRASH, "sorry", "escalate")
-    assert sum(part.points for part in score.parts) == -10
+    assert sum(part.points for part in score.parts) == -1_000
     assert score.points == 0
 
 
@@ -127,20 +132,15 @@ def test_the_best_hard_episode_is_worth_two_fifths() -> None:
     turns = (
         rules_v1.score_turn("hard", 0, DAMAGED, "Is the packaging damaged?"),
         rules_v1.score_turn(
-            "hard", 1, DAMAGED, "Sorry! A refund, a prepaid label, and a replacement." + "." * 60
+            "hard",
+            1,
+            DAMAGED,
+            "Sorry! A refund, a prepaid label, and a courier to collect it." + "." * 60,
         ),
         rules_v1.score_turn("hard", 2, DAMAGED, "Thank you, and take care."),
     )
     assert [turn.reward for turn in turns] == [0.4, 0.5, 0.3]
-    assert rules_v1.episode_reward("hard", turns) == 0.4
-
-
-def test_the_cumulative_reward_is_the_mean_so_far() -> None:
-    first = rules_v1.score_turn("hard", 0, DAMAGED, "Is the packaging damaged?")
-    second = rules_v1.score_turn("hard", 1, DAMAGED, "")
-    assert rules_v1.cumulative_reward(()) == 0.0
-    assert rules_v1.cumulative_reward((first,)) == 0.4
-    assert rules_v1.cumulative_reward((first, second)) == 0.2
+    assert mean_points(turns, 3) == 4_000
 
 
 def test_stuffing_wins_medium_everywhere() -> None:
@@ -150,21 +150,21 @@ def test_stuffing_wins_medium_everywhere() -> None:
 
 def test_the_breakdown_names_the_words_that_earned_each_part() -> None:
     score = rules_v1.score_turn("medium", 0, CRASH, "Sorry. Reinstall and restart.", "escalate")
-    assert score.explain().splitlines() == [
-        "+0.40  keywords: reinstall, restart",
-        "+0.10  empathy: sorry",
-        "+0.00  detail (29 characters)",
-        "-0.20  needless escalation: intent escalate",
-        " 0.30  reward",
+    assert [str(part) for part in score.parts] == [
+        "keywords 0.40 of 0.80: reinstall, restart",
+        "empathy 0.10 of 0.10: sorry",
+        "detail 0.00 of 0.10 (29 characters)",
+        "needless escalation -0.20: intent escalate",
     ]
+    assert score.reward == 0.3
 
 
 def test_a_turn_a_tier_does_not_have_is_a_callers_mistake() -> None:
-    with pytest.raises(ValueError, match="tier easy has 1 turn"):
+    with pytest.raises(UsageError, match="easy has 1 turn"):
         points("easy", 1, CRASH, "technical")
-    with pytest.raises(ValueError, match="tier hard has 3 turn"):
+    with pytest.raises(UsageError, match="hard has 3 turn"):
         points("hard", 3, CRASH, "thanks")
-    with pytest.raises(ValueError, match="no tier 'harder'"):
+    with pytest.raises(UnknownName, match=r"no task_name 'harder'.*did you mean"):
         points("harder", 0, CRASH, "thanks")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ValueError, match="no intent 'shout'"):
+    with pytest.raises(UnknownName, match="no intent 'shout'"):
         points("easy", 0, CRASH, "x", "shout")  # pyright: ignore[reportArgumentType]

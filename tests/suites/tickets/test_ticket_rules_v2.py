@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deskgym.errors import UsageError
 from deskgym.suites.tickets import rules_v2
 from deskgym.suites.tickets.catalogue import SCENARIOS, scenario
 from deskgym.suites.tickets.scenario import CATEGORIES, TIERS, TURNS, Intent, Scenario, Tier
@@ -14,18 +15,24 @@ RESET = scenario("reset_email_missing")
 DUPLICATE = scenario("duplicate_charge")
 DOOR = scenario("wrong_door")
 
+LONGEST = 32_768
+"""No longer message reaches the rules."""
+
 FILLER = "All of this is for you to read in peace and quiet, whenever it suits you best today."
 """More than 80 characters without a keyword or an empathy word: worth the detail, 10 points."""
 
 
 def points(tier: Tier, turn: int, one: Scenario, message: str, intent: Intent | None = None) -> int:
-    return rules_v2.score_turn(tier, turn, one, message, intent).points
+    """What a reply earns, in hundredths."""
+    earned = rules_v2.score_turn(tier, turn, one, message, intent).points
+    assert earned % 100 == 0
+    return earned // 100
 
 
 def keyword_points(one: Scenario, message: str) -> int:
-    """Points of the keywords alone in a medium reply, what was lost taken off."""
+    """What the keywords alone of a medium reply earn, in hundredths, what was lost taken off."""
     score = rules_v2.score_turn("medium", 0, one, f"{message} {FILLER}")
-    return sum(part.points for part in score.parts if part.name.startswith("keywords"))
+    return sum(part.points for part in score.parts if part.name.startswith("keywords")) // 100
 
 
 # --- easy ---------------------------------------------------------------------------------------
@@ -208,7 +215,7 @@ def test_a_needless_escalation_costs_a_fifth_once(
     assert points("medium", 0, CRASH, f"{earning} {message}", intent) % 10 == 0
     score = rules_v2.score_turn("medium", 0, CRASH, f"{earning} {message}", intent)
     assert score.parts[-1].name == "needless escalation"
-    assert score.parts[-1].points == -lost
+    assert score.parts[-1].points == -100 * lost
 
 
 def test_medium_is_held_at_zero() -> None:
@@ -278,27 +285,25 @@ def test_each_turn_is_judged_by_its_own_rule_only() -> None:
     assert points("hard", 0, CRASH, "Thank you, the reinstall cured it, as it should be.") == 0
 
 
-def test_a_turn_that_was_never_taken_counts_as_nothing() -> None:
-    first = rules_v2.score_turn("hard", 0, CRASH, "Which device do you use?")
-    assert rules_v2.cumulative_reward((first,)) == 1.0
-    assert rules_v2.episode_reward("hard", (first,)) == 1 / 3
-    assert rules_v2.episode_reward("hard", (first, first, first)) == 1.0
-    assert rules_v2.episode_reward("hard", ()) == rules_v2.cumulative_reward(()) == 0.0
-
-
 # --- the breakdown, and strange input -----------------------------------------------------------
 
 
 def test_the_breakdown_says_what_was_earned_and_what_was_lost() -> None:
     message = "Sorry. Please reinstall it and then restart it. We refund you for it all."
-    assert rules_v2.score_turn("medium", 0, CRASH, message).explain().splitlines() == [
-        "+0.40  keywords: reinstall, restart",
-        "-0.20  keywords lost: refund (promises from another category)",
-        "+0.10  empathy: sorry",
-        "+0.00  detail (73 characters)",
-        "+0.00  needless escalation",
-        " 0.30  reward",
+    score = rules_v2.score_turn("medium", 0, CRASH, message)
+    assert [str(part) for part in score.parts] == [
+        "keywords 0.40 of 0.80: reinstall, restart",
+        "keywords lost -0.20: refund (promises from another category)",
+        "empathy 0.10 of 0.10: sorry",
+        "detail 0.00 of 0.10 (73 characters)",
+        "needless escalation 0.00",
     ]
+    assert score.reward == 0.3
+
+
+def test_the_breakdown_shows_the_beginning_of_a_question_and_no_more() -> None:
+    score = rules_v2.score_turn("hard", 0, CRASH, "Which device " + "x" * 9_000 + "?")
+    assert score.parts[0].words == ("which device " + "x" * 67,)
 
 
 @given(
@@ -310,7 +315,7 @@ def test_any_text_is_scored_between_nothing_and_one(
     message: str, where: tuple[Tier, int], one: Scenario
 ) -> None:
     score = rules_v2.score_turn(*where, one, message)
-    assert 0 <= score.points <= 100
+    assert 0 <= score.points <= 10_000
     assert score.points == max(0, sum(part.points for part in score.parts))
 
 
@@ -322,13 +327,13 @@ def test_no_reply_of_bare_keywords_earns_one(names: list[str]) -> None:
 
 @pytest.mark.parametrize("unit", ["", "x", "if ", "we refund you, and ", "\x00", "?", '"'])
 def test_an_empty_and_an_enormous_message_is_scored(unit: str) -> None:
-    message = unit * (1_000_000 // max(1, len(unit)))
+    message = unit * (LONGEST // max(1, len(unit)))
     for tier in TIERS:
         assert 0 <= points(tier, 0, DAMAGED, message) <= 100
 
 
 def test_a_turn_a_tier_does_not_have_is_a_callers_mistake() -> None:
-    with pytest.raises(ValueError, match="tier medium has 1 turn"):
+    with pytest.raises(UsageError, match="medium has 1 turn"):
         points("medium", 1, CRASH, "x")
-    with pytest.raises(ValueError, match="tier hard has 3 turn"):
+    with pytest.raises(UsageError, match="hard has 3 turn"):
         points("hard", -1, CRASH, "x")

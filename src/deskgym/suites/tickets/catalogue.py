@@ -1,5 +1,6 @@
 """All the scenarios of the suite."""
 
+from deskgym.errors import UnknownName
 from deskgym.suites.tickets.scenario import Category, Scenario
 from deskgym.suites.tickets.scenarios import account, billing, refund, shipping, technical
 
@@ -13,14 +14,11 @@ SCENARIOS: tuple[Scenario, ...] = (
 
 
 def scenario(name: str) -> Scenario:
-    """The scenario of that name.
-
-    Raises KeyError, which lists the names there are.
-    """
+    """The scenario of that name; raises `UnknownName`."""
     for candidate in SCENARIOS:
         if candidate.name == name:
             return candidate
-    raise KeyError(f"no scenario {name!r}; there are {', '.join(s.name for s in SCENARIOS)}")
+    raise UnknownName("scenario", name, [candidate.name for candidate in SCENARIOS])
 
 
 def others(category: Category) -> tuple[Scenario, ...]:

@@ -6,69 +6,62 @@ categories is right on easy; and a perfect hard episode is worth 0.40, since the
 0.4, 0.5 and 0.3 and the reward is their mean. `ticket-reward.v2` mends this; here it must stay.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Final
 
-from deskgym.suites.tickets.scenario import Intent, Scenario, Tier
-from deskgym.suites.tickets.turn import Part, TurnScore, mean_reward, require_turn, total
+from deskgym.rubric.turns import Part, TurnScore, total
+from deskgym.suites.tickets.scenario import Intent, Scenario, Tier, require_turn
 
-RUBRIC = "ticket-reward.v1"
+RUBRIC: Final = "ticket-reward.v1"
 
 
 @dataclass(frozen=True)
 class Weights:
-    """The published table. Points are hundredths of a reward."""
+    """The published table. Points are ten-thousandths of a reward."""
 
-    exact_category: int = 100
-    partial_category: int = 50
-    keyword: int = 20
+    exact_category: int = 10_000
+    partial_category: int = 5_000
+    keyword: int = 2_000
     keywords_max: int = 4
-    empathy: int = 10
-    detail: int = 10
+    empathy: int = 1_000
+    detail: int = 1_000
     detail_characters: int = 80
-    needless_escalation: int = -20
-    question: int = 30
-    on_topic: int = 10
-    hard_empathy: int = 12
-    hard_detail: int = 8
-    hard_resolve_max: int = 50
-    polite_close: int = 30
+    needless_escalation: int = -2_000
+    question: int = 3_000
+    on_topic: int = 1_000
+    hard_empathy: int = 1_200
+    hard_detail: int = 800
+    hard_resolve_max: int = 5_000
+    polite_close: int = 3_000
 
 
-WEIGHTS = Weights()
+WEIGHTS: Final = Weights()
 
-EMPATHY = ("apologise", "apologize", "sorry", "understand")
-HANDOVER = ("escalat", "supervisor", "human")
-CLOSING = (
+EMPATHY: Final = ("apologise", "apologize", "sorry", "understand")
+HANDOVER: Final = ("escalat", "supervisor", "human")
+CLOSING: Final = (
     "thank", "glad", "happy to help", "anything else", "have a great", "have a good",
     "have a nice", "take care", "regards", "best wishes", "welcome",
 )  # fmt: skip
 
 
 def score_turn(
-    tier: Tier, turn_index: int, scenario: Scenario, message: str, intent: Intent | None = None
+    tier: Tier, turn: int, scenario: Scenario, message: str, intent: Intent | None = None
 ) -> TurnScore:
-    """Score one reply. turn_index: from 0, the turns of this tier.
+    """Score one reply. Turns count from 0.
 
-    Raises ValueError for a turn that the tier does not have.
+    Raises:
+        UsageError: there is no such tier, turn or intent.
     """
-    require_turn(tier, turn_index, intent)
+    require_turn(tier, turn, intent)
     reply = message.lower()
     if tier == "easy":
         return total((_category(scenario, reply),))
     if tier == "medium":
         return total(_answer(scenario, reply, intent))
-    return (_clarify, _resolve, _close)[turn_index](scenario, reply)
-
-
-def cumulative_reward(turns: tuple[TurnScore, ...]) -> float:
-    """The mean of the turns so far; 0.0 before the first."""
-    return mean_reward(turns, len(turns))
-
-
-def episode_reward(tier: Tier, turns: tuple[TurnScore, ...]) -> float:
-    """The mean of the turns played, as published: a turn that was never taken costs nothing."""
-    del tier
-    return cumulative_reward(turns)
+    return (_clarify, _resolve, _close)[turn](scenario, reply)
 
 
 def _found(phrases: tuple[str, ...], reply: str) -> tuple[str, ...]:
@@ -76,28 +69,29 @@ def _found(phrases: tuple[str, ...], reply: str) -> tuple[str, ...]:
 
 
 def _category(scenario: Scenario, reply: str) -> Part:
+    most = WEIGHTS.exact_category
     if scenario.category in reply:
-        return Part("exact category", WEIGHTS.exact_category, (scenario.category,))
+        return Part("exact category", most, most, (scenario.category,))
     if partial := _found(scenario.synonyms, reply):
-        return Part("partial category", WEIGHTS.partial_category, partial)
-    return Part("category", 0, reason="neither the category nor a partial keyword")
+        return Part("partial category", WEIGHTS.partial_category, most, partial)
+    return Part("category", 0, most, reason="neither the category nor a partial keyword")
 
 
 def _keywords(scenario: Scenario, reply: str) -> Part:
     found = tuple(
         matches[0] for keyword in scenario.keywords if (matches := _found(keyword.forms, reply))
     )
-    return Part("keywords", WEIGHTS.keyword * min(len(found), WEIGHTS.keywords_max), found)
+    most = WEIGHTS.keyword * WEIGHTS.keywords_max
+    return Part("keywords", min(WEIGHTS.keyword * len(found), most), most, found)
 
 
-def _empathy(reply: str, points: int) -> Part:
-    found = _found(EMPATHY, reply)
-    return Part("empathy", points if found else 0, found)
+def _if_found(name: str, found: tuple[str, ...], points: int) -> Part:
+    return Part(name, points if found else 0, points, found)
 
 
 def _detail(reply: str, points: int) -> Part:
     enough = len(reply) > WEIGHTS.detail_characters
-    return Part("detail", points if enough else 0, reason=f"{len(reply)} characters")
+    return Part("detail", points if enough else 0, points, reason=f"{len(reply)} characters")
 
 
 def _answer(scenario: Scenario, reply: str, intent: Intent | None) -> tuple[Part, ...]:
@@ -106,19 +100,19 @@ def _answer(scenario: Scenario, reply: str, intent: Intent | None) -> tuple[Part
         handover = ("intent escalate", *handover)
     return (
         _keywords(scenario, reply),
-        _empathy(reply, WEIGHTS.empathy),
+        _if_found("empathy", _found(EMPATHY, reply), WEIGHTS.empathy),
         _detail(reply, WEIGHTS.detail),
-        Part("needless escalation", WEIGHTS.needless_escalation if handover else 0, handover),
+        Part("needless escalation", WEIGHTS.needless_escalation if handover else 0, 0, handover),
     )
 
 
 def _clarify(scenario: Scenario, reply: str) -> TurnScore:
-    asks = "?" in reply
+    asks = ("?",) if "?" in reply else ()
     topics = _found(scenario.topics, reply) if asks else ()
     return total(
         (
-            Part("question", WEIGHTS.question if asks else 0, ("?",) if asks else ()),
-            Part("on topic", WEIGHTS.on_topic if topics else 0, topics),
+            _if_found("question", asks, WEIGHTS.question),
+            _if_found("on topic", topics, WEIGHTS.on_topic),
         )
     )
 
@@ -127,7 +121,7 @@ def _resolve(scenario: Scenario, reply: str) -> TurnScore:
     return total(
         (
             _keywords(scenario, reply),
-            _empathy(reply, WEIGHTS.hard_empathy),
+            _if_found("empathy", _found(EMPATHY, reply), WEIGHTS.hard_empathy),
             _detail(reply, WEIGHTS.hard_detail),
         ),
         WEIGHTS.hard_resolve_max,
@@ -136,5 +130,4 @@ def _resolve(scenario: Scenario, reply: str) -> TurnScore:
 
 def _close(scenario: Scenario, reply: str) -> TurnScore:
     del scenario
-    found = _found(CLOSING, reply)
-    return total((Part("polite close", WEIGHTS.polite_close if found else 0, found),))
+    return total((_if_found("polite close", _found(CLOSING, reply), WEIGHTS.polite_close),))

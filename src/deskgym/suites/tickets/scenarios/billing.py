@@ -5,6 +5,7 @@ from deskgym.suites.tickets.scenarios.remedy import (
     BUSINESS_DAYS,
     CANCELLATION,
     CORRECTED_INVOICE,
+    FULL_AMOUNT,
     NEXT_RENEWAL,
     ORIGINAL_PAYMENT,
     REFUND,
@@ -12,6 +13,9 @@ from deskgym.suites.tickets.scenarios.remedy import (
     STATEMENT,
 )
 
+# Money goes back here too, but that is not what settles a charge: the charge is reversed, and the
+# next one is right. So the steps of a refund count neither way, and no one text fits both.
+_REFUND_STEPS = (REFUND, BUSINESS_DAYS, ORIGINAL_PAYMENT, FULL_AMOUNT)
 _SYNONYMS = ("invoice", "invoicing", "overcharge", "overcharged", "charges", "subscription charge")
 
 DUPLICATE_CHARGE = Scenario(
@@ -56,15 +60,13 @@ DUPLICATE_CHARGE = Scenario(
             "duplicate", "duplicate charge", "second charge", "extra charge", "double charge",
             "duplicate payment", "second payment", "charged twice",
         ),
-        REFUND,
         REVERSED,
-        BUSINESS_DAYS,
         CORRECTED_INVOICE,
         NEXT_RENEWAL,
         STATEMENT,
         keyword("single subscription", "one subscription", "one active subscription"),
     ),
-    fair=(ORIGINAL_PAYMENT,),
+    fair=_REFUND_STEPS,
     topics=(
         "charge", "charges", "charged", "statement", "last four digits", "subscription",
         "subscriptions", "payments", "plan", "renewal", "posted", "bank",
@@ -128,16 +130,14 @@ UNAUTHORISED_UPGRADE = Scenario(
             "moved you back", "former plan",
         ),
         keyword("price difference", "the difference", "difference in price"),
-        REFUND,
         REVERSED,
         CORRECTED_INVOICE,
         NEXT_RENEWAL,
-        BUSINESS_DAYS,
         keyword("plan change", "plan changes", "audit log", "change log", "upgrade request"),
         keyword("approval", "approve", "lock on the plan", "plan lock"),
         STATEMENT,
     ),
-    fair=(ORIGINAL_PAYMENT,),
+    fair=_REFUND_STEPS,
     topics=(
         "plan", "upgrade", "upgraded", "tier", "charge", "charged", "receipt", "price",
         "subscription", "plan change", "invoice",
@@ -201,14 +201,12 @@ CANCELLED_SERVICE = Scenario(
             "removed the line", "removed that line", "removed the charge", "remove the charge",
             "taken off", "line item", "removed the item", "voided",
         ),
-        CANCELLATION,
         NEXT_RENEWAL,
         keyword("recurring charge", "recurring payment", "auto renewal", "automatic renewal"),
         REVERSED,
         STATEMENT,
     ),
-    # The invoice has not been paid, so there is nothing to pay back; to offer it is no harm.
-    fair=(REFUND, BUSINESS_DAYS, ORIGINAL_PAYMENT),
+    fair=(*_REFUND_STEPS, CANCELLATION),
     topics=(
         "invoice", "invoices", "line", "cancel", "cancelled", "canceled", "cancellation",
         "charge", "charged", "service", "paid it",

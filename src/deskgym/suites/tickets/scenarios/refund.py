@@ -66,7 +66,7 @@ NEVER_DELIVERED = Scenario(
         keyword("delivery fee", "delivery charge", "postage", "shipping fee", "delivery cost"),
         keyword("close the order", "closed the order", "order is closed", "cancel the order"),
     ),
-    fair=(REPLACEMENT,),
+    fair=(),
     topics=(
         "refund", "refunded", "money back", "lost", "place the order", "placed the order",
         "written off", "seller", "ordered", "replacement",
@@ -127,7 +127,6 @@ DAMAGED_RETURN = Scenario(
     keywords=(
         REFUND,
         ORIGINAL_PAYMENT,
-        REPLACEMENT,
         BUSINESS_DAYS,
         keyword(
             "prepaid label", "pre paid label", "return label", "returns label",
@@ -143,7 +142,7 @@ DAMAGED_RETURN = Scenario(
         ),
         keyword("collection", "collected from", "pick up", "courier collect", "collect it"),
     ),
-    fair=(),
+    fair=(REPLACEMENT,),
     topics=(
         "refund", "damage", "damaged", "photo", "photos", "picture", "pictures", "packaging",
         "wrapping", "cracked", "broken", "carton",
