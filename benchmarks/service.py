@@ -10,6 +10,7 @@ import deskgym
 from benchmarks.measure import BareDriver, Figure, best_s, play
 from deskgym.environment import Environment
 from deskgym.runner import play as play_script
+from deskgym.store import default_engine
 from deskgym.trajectory import Action
 
 
@@ -41,7 +42,7 @@ def figures() -> Iterator[Figure]:
     each_step_s = best_s(scored_each_step, calls=100)
     bare_s = bare.seconds(calls=300)
     apsw.connection_hooks.remove(connections.append)
-    deskgym.store.default_engine().close()
+    default_engine().close()
 
     name = f"service episode, {len(actions)} actions and the score"
     yield Figure(name, f"{1 / whole_s:,.0f} a second")

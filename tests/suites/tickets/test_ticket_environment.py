@@ -9,6 +9,7 @@ import pytest
 
 import deskgym
 from deskgym import Environment, Observation, call
+from deskgym.evaluate import run_controls
 from deskgym.rubric.language import Phrasebook, words
 from deskgym.suites.tickets import agents
 from deskgym.suites.tickets.catalogue import SCENARIOS
@@ -71,6 +72,13 @@ def test_no_control_changes_the_store_and_all_that_reply_end_completed(
         if environment.task.control(control).kind != "null":
             assert environment.ended == seen[-1].ended == "completed"
             assert len(environment.steps) == TURNS[tier_of(task)]
+
+
+def test_the_controls_command_expects_of_each_version_what_it_gives() -> None:
+    runs = list(run_controls(["tickets"], seeds=(0, 31)))
+    assert len(runs) == len(CONTROLS) * 2 * 2
+    assert all(run.holds for run in runs)
+    assert {run.expected for run in runs if run.control.name == "conversation"} == {1.0, 0.4}
 
 
 # --- seeds --------------------------------------------------------------------------------------
