@@ -100,9 +100,14 @@ class ControlRun:
         return self.score.reward
 
     @property
+    def expected(self) -> float:
+        """What it must earn by the version that scored it."""
+        return self.control.reward_by(self.score.rubric)
+
+    @property
     def holds(self) -> bool:
         """Whether it earned exactly what it must, by tools that worked."""
-        return self.reward == self.control.reward and not self.bugs
+        return self.reward == self.expected and not self.bugs
 
 
 def run_controls(

@@ -88,8 +88,10 @@ class Control:
         kind: the right thing, another right thing, nothing, a wrong thing, a forbidden thing.
         title: what it does, in a few words.
         script: the agent.
-        reward: what it must earn, by every version of the rubric.
+        reward: what it must earn for every seed, by each version of the rubric that `rewards`
+            does not name.
         parameters: what the fixture is built with for it.
+        rewards: what it must earn by the versions that judge it otherwise, by version.
     """
 
     name: str
@@ -98,6 +100,11 @@ class Control:
     script: Script
     reward: float
     parameters: Mapping[str, int] = field(default_factory=dict[str, int])
+    rewards: Mapping[str, float] = field(default_factory=dict[str, float])
+
+    def reward_by(self, version: str) -> float:
+        """What it must earn by a version of the rubric."""
+        return self.rewards.get(version, self.reward)
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,8 @@ _ID_FORMAT: Final = "id"
 AMOUNT_CENTS_MAX: Final = 100_000
 
 _CONTROL: Final = r"\x00-\x1f\x7f-\x9f"
-_CONTROL_IN_TEXT: Final = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
+TEXT_PATTERN: Final = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]+$"
+"""What free text is made of: anything but control characters, save line breaks and tabs."""
 
 Id = Annotated[
     str,
@@ -87,7 +88,7 @@ Text = Annotated[
         strip_whitespace=True,
         min_length=1,
         max_length=TEXT_CHARACTERS_MAX,
-        pattern=rf"^[^{_CONTROL_IN_TEXT}]+$",
+        pattern=TEXT_PATTERN,
     ),
 ]
 """Free text of 1 to 2,000 characters, without control characters but line breaks and tabs."""
@@ -173,6 +174,14 @@ class Desk:
         Kept only if the call is.
         """
         self.log_rows.append((table, (self.step, *values)))
+
+    def logged(self, table: str) -> list[Row]:
+        """The rows that earlier actions added to one of the environment's own tables, in order.
+
+        SQL in a tool does not see them: they are written when a rubric first reads them.
+        """
+        world = self._slot.world
+        return [row for name, row in world.log if name == table] if world is not None else []
 
     @property
     def touched(self) -> bool:

@@ -48,6 +48,7 @@ def _task_as_json(suite: str, task: Task) -> dict[str, Any]:
                 "kind": control.kind,
                 "title": control.title,
                 "reward": control.reward,
+                "rewards": dict(control.rewards),
                 "parameters": dict(control.parameters),
             }
             for control in task.controls
