@@ -56,7 +56,7 @@ def deskgym(
     return run
 
 
-COMMANDS = ["controls", "replay", "run", "show", "sweep", "tasks", "tools", "verify"]
+COMMANDS = ["baseline", "controls", "replay", "run", "show", "sweep", "tasks", "tools", "verify"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -172,6 +172,8 @@ def test_a_changed_recording_fails_verification(deskgym: Deskgym, tmp_path: Path
         (("run", "service/two-half-payments", "--set", "total_cents=3"), "divisible by 2"),
         (("sweep", "tickets-of-nobody"), "there is no suite 'tickets-of-nobody'"),
         (("show", "missing.jsonl"), "missing.jsonl cannot be read"),
+        (("baseline", "--tier", "expert"), "'expert'"),
+        (("baseline", "--rubric", "v9"), "there is no rubric of tickets 'v9'"),
         (("tools", "nobody"), "there is no suite 'nobody'"),
     ],
 )  # fmt: skip
@@ -181,6 +183,27 @@ def test_wrong_use_is_a_sentence_and_exit_code_2(
     shown = deskgym(*arguments)
     assert shown.code == 2
     assert sentence in " ".join(shown.err.split())
+
+
+def test_the_baseline_shows_what_each_rubric_can_be_won_by(
+    deskgym: Deskgym, tmp_path: Path
+) -> None:
+    versions = ("--rubric", "ticket-reward.v1", "--rubric", "ticket-reward.v2")
+    shown = deskgym("baseline", *versions, "--seeds", "0-14", "--out", "baseline_scores.json")
+    assert shown.code == 0
+    v1, v2 = json.loads((tmp_path / "baseline_scores.json").read_text())
+    averages = {
+        rubric["rubric"]: {agent["agent"]: agent["averages"] for agent in rubric["agents"]}
+        for rubric in (v1, v2)
+    }
+    oracle, stuffing = "oracle", "keyword stuffing"
+    # The published hard tier cannot pay more than (0.4 + 0.5 + 0.3) / 3, and stuffing gets it.
+    assert averages["ticket-reward.v1"][oracle] == {"easy": 1.0, "medium": 1.0, "hard": 0.4}
+    assert averages["ticket-reward.v1"][stuffing] == averages["ticket-reward.v1"][oracle]
+    assert averages["ticket-reward.v2"][oracle] == {"easy": 1.0, "medium": 1.0, "hard": 1.0}
+    # A list of all categories earns nothing, stuffing only its empathy and its length.
+    assert averages["ticket-reward.v2"][stuffing]["easy"] == 0.0
+    assert averages["ticket-reward.v2"][stuffing]["medium"] == 0.2
 
 
 def test_tool_schemas_are_printed_for_each_api(deskgym: Deskgym) -> None:
