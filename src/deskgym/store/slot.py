@@ -136,7 +136,13 @@ class Slot:
     # What a tool or a check may run.
 
     def rows(self, sql: str, bindings: Bindings) -> list[Row]:
-        """Run one statement and return its rows; raises `StoreError` and remembers that it did."""
+        """Run one statement and return its rows; raises `StoreError` and remembers that it did.
+
+        After a failure the rest of the call is refused: its rows are undone anyway, and where the
+        failure ended SQLite's whole transaction, a further write would stay in the slot for good.
+        """
+        if self.failure is not None and self.in_call:
+            raise self.failure
         try:
             return self._cursor.execute(sql, bindings).fetchall()  # type: ignore[arg-type]
         except _DRIVER_ERRORS as error:
