@@ -210,6 +210,7 @@ class Slot:
         self.in_call = True
 
         assert not self.in_call, "a call stands alone: it would take another's changes as its own"
+        assert not self.in_call, "a call stands alone: it would take another's changes as its own"
     def keep_call(self) -> list[RawChange]:
         """Keep the call's rows and return what was written, oldest first."""
         self.in_call = False
