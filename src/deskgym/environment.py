@@ -15,7 +15,7 @@ from deskgym.store.change import Row
 from deskgym.suite import Rubric, Suite, load_suite
 from deskgym.task import Fixture, Task
 from deskgym.tool import COMMON_CODES, Desk, Dispatched, Ending, Result, Toolbox, dispatch
-from deskgym.trajectory import Action, Observation, Step, compact_json
+from deskgym.trajectory import Action, Observation, Step
 
 IDENTICAL_OBSERVATIONS_MAX: Final = 3
 _SUBJECTS: Final = ("item_id", "payment_id", "shipment_id", "thread_id")
@@ -213,8 +213,7 @@ class Environment:
         return self._world
 
     def _record(self, desk: Desk, action_json: bytes, done: Dispatched) -> Observation:
-        result = done.result
-        result_json = compact_json(result.to_dict())
+        result, result_json = done.result, done.result_json
         same = bool(self._steps) and self._steps[-1].result_json == result_json
         self._identical = 0 if done.changes else self._identical + 1 if same else 1
         if desk.ending is not None and done.bug is None and result.ok:

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, cast
 import orjson
 
 from deskgym.store import RowChange
-from deskgym.tool import Ending, Result
+from deskgym.tool import Ending, Result, compact_json
 
 TEXT_CHARACTERS_MAX: Final = 32_768
 DEPTH_MAX: Final = 16
@@ -165,8 +165,3 @@ class Step(NamedTuple):
     def result(self) -> Result:
         """What it was answered."""
         return Result(**orjson.loads(self.result_json))
-
-
-def compact_json(value: object) -> bytes:
-    """Canonical JSON. orjson keeps a 4 KB block behind each result; the copy lets it go."""
-    return bytes(memoryview(orjson.dumps(value)))
