@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Final
 
 import orjson
@@ -148,7 +149,10 @@ class Environment:
         if self._steps:
             return self._observation(self._steps[-1].result)
         fixture = self.fixture
-        return self._observation(Result(True, "ready", fixture.opening, fixture.data))
+        # The fixture serves other episodes, so an agent gets a copy of its data.
+        return self._observation(
+            Result(True, "ready", fixture.opening, deepcopy(dict(fixture.data)))
+        )
 
     def step(self, action: Action) -> Observation:
         """Take one action and return what the agent sees.
@@ -199,7 +203,8 @@ class Environment:
     def close(self) -> None:
         """Give the episode's place in memory back. The trajectory and the score stay."""
         if self._world is not None:
-            self._world.park()
+            with self._engine.lock:
+                self._world.park()
 
     def __enter__(self) -> Environment:
         return self

@@ -226,8 +226,8 @@ def run(ops: list[Op], slots_max: int) -> None:
             used.close()
 
 
-@given(ops=st.lists(OPS, min_size=1, max_size=16), slots_max=one(1, 2))
-@settings(max_examples=40)
+@given(ops=st.lists(OPS, min_size=1, max_size=14), slots_max=one(1, 2))
+@settings(max_examples=25)
 def test_a_world_is_its_log_whatever_was_done_and_wherever_it_was_parked(
     ops: list[Op], slots_max: int
 ):
