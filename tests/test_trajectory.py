@@ -134,9 +134,20 @@ def test_nesting_stops_at_its_limit(leaf: object):
     assert recorded(x=nested(1_000, leaf)) == {"x": cut}
 
 
-def test_a_mark_that_would_be_too_deep_says_so():
-    assert recorded(x=nested(15, b"")) == {"x": nested(15, unsupported("a bytes"))}
-    assert recorded(x=nested(16, b"")) == {"x": nested(16, unsupported("nested too deep"))}
+@pytest.mark.parametrize(
+    ("leaf", "mark"),
+    [
+        (b"", "a bytes"),
+        (2**60, "a huge integer"),
+        (math.nan, "not a finite number"),
+        ("\ud800", "not Unicode text"),
+        ("x" * 40_000, "a text of 40000 characters"),
+    ],
+    ids=lambda value: repr(value)[:20],
+)
+def test_a_mark_that_would_be_too_deep_says_so(leaf: object, mark: str):
+    assert recorded(x=nested(15, leaf)) == {"x": nested(15, unsupported(mark))}
+    assert recorded(x=nested(16, leaf)) == {"x": nested(16, unsupported("nested too deep"))}
 
 
 def test_a_list_within_itself_is_cut_off():

@@ -274,6 +274,10 @@ class TestReset:
         assert world.digest() != world.template.id
         world.reset()
         assert_untouched(world)
+        assert [str(change) for change in call(world, "DELETE FROM settings")] == [
+            str(change) for change in world.changes()
+        ]
+        world.reset()
         assert world.log == ()
         world.settle()
         assert world.rows("SELECT sku FROM env_listed UNION SELECT row_key FROM env_change") == []
@@ -371,6 +375,14 @@ HISTORIES = {
         "INSERT INTO variants VALUES ('V0', 'P0', 'N', '', '', 1)",
         "INSERT INTO inventory VALUES ('V0', 1, 0, 0, 0, 0)",
     ),
+    "parents that were removed with their children": (
+        "DELETE FROM shipments WHERE id = 'S1'",
+        "DELETE FROM returns",
+        "DELETE FROM order_items",
+        "DELETE FROM payments",
+        "DELETE FROM shipments",
+        "DELETE FROM orders",
+    ),
     "a row whose key changed": ("UPDATE settings SET name = 'money'",),
     "a parent whose composite key changed under a new child": (
         "DELETE FROM returns",
@@ -416,8 +428,9 @@ class TestSwapIn:
 
         monkeypatch.setattr(Slot, "_apply_as_images", counted)
         call(world, *statements)
+        snapshot = world.snapshot()
         world.park()
-        world.seat()
+        assert world.snapshot() == snapshot
         assert len(calls) == whole
 
     def test_foreign_keys_are_in_force_after_rows_were_put_back_whole(self, world: World):

@@ -96,6 +96,7 @@ STATEMENTS = st.one_of(
     statement("INSERT INTO returns VALUES (?, ?, ?, 'open', '', ?, '')", RETURN, ORDER, ITEM, KEY),
     statement("UPDATE returns SET status = 'open' WHERE id = ?", RETURN),
     statement("UPDATE returns SET status = 'closed'"),
+    statement("DELETE FROM returns WHERE id = ?", RETURN),
     statement("UPDATE returns SET id = ? WHERE id = ?", RETURN, RETURN),
     statement("INSERT INTO replacements VALUES (?, ?, ?, ?, 'V1', ?, 'created', ?, '')",
               KEY, ORDER, ITEM, RETURN, PIECES, KEY),
