@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Final, Literal
 
-from deskgym.errors import InvalidParameter, UnknownName
+from deskgym.errors import InvalidParameter, UnknownName, did_you_mean
 from deskgym.store import Template
 from deskgym.trajectory import Action, Observation
 
@@ -153,7 +153,8 @@ class Task:
             if name not in known:
                 allowed = ", ".join(known) or "none"
                 raise InvalidParameter(
-                    f"{self.name} has no parameter {name!r} (its parameters: {allowed})"
+                    f"{self.name} has no parameter {name!r}{did_you_mean(name, known)} "
+                    f"(its parameters: {allowed})"
                 )
         return {
             name: parameter.check(given.get(name, parameter.default))

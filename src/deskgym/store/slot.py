@@ -45,14 +45,14 @@ _UNDO_CALL: Final = "/* slot */ ROLLBACK TO call"
 _END_CALL: Final = "/* slot */ RELEASE call"
 
 _WRITES: Final = frozenset({apsw.SQLITE_INSERT, apsw.SQLITE_UPDATE, apsw.SQLITE_DELETE})
-_ALLOWED: Final = _WRITES | {apsw.SQLITE_READ, apsw.SQLITE_SELECT, apsw.SQLITE_RECURSIVE}
+_ALLOWED: Final = frozenset({apsw.SQLITE_SELECT, apsw.SQLITE_RECURSIVE})
 # Anything that reads a clock, draws a number or depends on the connection's history.
 _FUNCTIONS_DENIED: Final = frozenset(
     {
         "random", "randomblob", "date", "time", "datetime", "julianday", "unixepoch", "strftime",
         "timediff", "current_date", "current_time", "current_timestamp", "changes",
         "total_changes", "last_insert_rowid", "load_extension", "sqlite_version",
-        "sqlite_source_id",
+        "sqlite_source_id", "sqlite_compileoption_get", "sqlite_compileoption_used", "sqlite_log",
     }
 )  # fmt: skip
 
@@ -137,7 +137,13 @@ class Slot:
     # What a tool or a check may run.
 
     def rows(self, sql: str, bindings: Bindings) -> list[Row]:
-        """Run one statement and return its rows; raises `StoreError` and remembers that it did."""
+        """Run one statement and return its rows; raises `StoreError` and remembers that it did.
+
+        After a failure the rest of the call is refused: its rows are undone anyway, and where the
+        failure ended SQLite's whole transaction, a further write would stay in the slot for good.
+        """
+        if self.failure is not None and self.in_call:
+            raise self.failure
         try:
             return self._cursor.execute(sql, bindings).fetchall()  # type: ignore[arg-type]
         except _DRIVER_ERRORS as error:
@@ -181,6 +187,11 @@ class Slot:
             denied = (second or "").lower() in _FUNCTIONS_DENIED
         elif operation in _WRITES:
             denied = database != "main" or (first or "").startswith((LOG_PREFIX, "sqlite_"))
+        elif operation == apsw.SQLITE_READ:
+            # How rows lie in their pages depends on what the slot held before; and whether the
+            # log's rows are there yet depends on when the episode was last scored.
+            denied = (first or "").startswith(("sqlite_", "dbstat"))
+            denied = denied or (self.in_call and (first or "").startswith(LOG_PREFIX))
         else:
             denied = operation not in _ALLOWED
         return apsw.SQLITE_DENY if denied else apsw.SQLITE_OK
@@ -199,6 +210,7 @@ class Slot:
 
     def begin_call(self) -> None:
         """Open the savepoint that the call's statements stand in."""
+        assert not self.in_call, "a call stands alone: it would take another's changes as its own"
         self._raw = []
         self.failure = None
         self._internal(_BEGIN_CALL)
@@ -257,7 +269,7 @@ class Slot:
             for name, items in rows.items():
                 try:
                     self._cursor.executemany(upserts[name], items)  # type: ignore[arg-type]
-                except apsw.Error as error:
+                except _DRIVER_ERRORS as error:
                     message = f"a fixture's rows do not fit {database}.{name}: {error}"
                     raise ConstraintViolation(message) from error
 
