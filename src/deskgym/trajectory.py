@@ -47,8 +47,10 @@ class Action(NamedTuple):
 
         A value that JSON cannot hold (NaN, a lone surrogate, bytes), an integer beyond 2**53, a
         text beyond 32,768 characters and anything nested deeper than 16 become
-        `{"unsupported": …}`, which no tool accepts.
+        `{"unsupported": …}`, which no tool accepts; a name that is no text becomes `unsupported`.
         """
+        if not isinstance(self.tool, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return self._to_plain_json()
         try:
             encoded = orjson.dumps({"tool": self.tool, "arguments": self.arguments}, None, _STRICT)
         except orjson.JSONEncodeError:
@@ -132,7 +134,7 @@ class Observation(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The observation as JSON."""
-        return self._asdict()
+        return {**self._asdict(), "data": dict(self.data)}
 
     def to_json(self) -> bytes:
         """The observation as canonical JSON: the same bytes wherever the same run is made."""
