@@ -2,15 +2,21 @@
 
 An agent gets tools that change a store's records, and its reward is what the records end up
 saying, not what it said.
+
+Names are loaded when they are first used, so that the import itself costs nothing.
 """
 
-from deskgym.environment import Environment, make
-from deskgym.errors import DeskgymError, InvalidParameter, UnknownName, UsageError
-from deskgym.rubric import Score
-from deskgym.suite import Suite, find_tasks, load_suite, suite_names
-from deskgym.task import Control, Fixture, Parameter, Task
-from deskgym.tool import Desk, Result, Tool, Toolbox, tool
-from deskgym.trajectory import Action, Observation, Step, call
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from deskgym.environment import Environment, make
+    from deskgym.errors import DeskgymError, InvalidParameter, UnknownName, UsageError
+    from deskgym.rubric import Score
+    from deskgym.suite import Suite, find_tasks, load_suite, suite_names
+    from deskgym.task import Control, Fixture, Parameter, Task
+    from deskgym.tool import Desk, Result, Tool, Toolbox
+    from deskgym.trajectory import Action, Observation, Step, call
 
 __all__ = [
     "Action",
@@ -36,5 +42,27 @@ __all__ = [
     "load_suite",
     "make",
     "suite_names",
-    "tool",
 ]
+
+_MODULES = {
+    "environment": ("Environment", "make"),
+    "errors": ("DeskgymError", "InvalidParameter", "UnknownName", "UsageError"),
+    "rubric": ("Score",),
+    "suite": ("Suite", "find_tasks", "load_suite", "suite_names"),
+    "task": ("Control", "Fixture", "Parameter", "Task"),
+    "tool": ("Desk", "Result", "Tool", "Toolbox"),
+    "trajectory": ("Action", "Observation", "Step", "call"),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'deskgym' has no attribute {name!r}")
+    value = getattr(import_module(f"deskgym.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

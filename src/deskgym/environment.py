@@ -145,10 +145,13 @@ class Environment:
 
     def observe(self) -> Observation:
         """The latest observation again; it takes no action."""
-        if self._steps:
-            return self._observation(self._steps[-1].result)
+        return self._observation(self._steps[-1].result) if self._steps else self.opening()
+
+    def opening(self) -> Observation:
+        """What the agent was told first."""
         fixture = self.fixture
-        return self._observation(Result(True, "ready", fixture.opening, fixture.data))
+        steps_max = self.suite.steps_max
+        return Observation(True, "ready", fixture.opening, fixture.data, 0, steps_max)
 
     def step(self, action: Action) -> Observation:
         """Take one action and return what the agent sees.

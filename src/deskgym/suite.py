@@ -7,13 +7,12 @@ import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any, Final, Protocol
 
 from deskgym.errors import InvalidDefinition, UnknownName
 from deskgym.rubric import Reader, Score
-from deskgym.task import Task
+from deskgym.task import SweepCase, Task
 from deskgym.tool import Toolbox
 
 ENTRY_POINT_GROUP: Final = "deskgym.suites"
@@ -44,6 +43,7 @@ class Suite:
         rubrics: the versions, the default one first.
         tasks: in order.
         steps_max: how many actions an episode has.
+        sweep: controls over a grid of parameters, each with the reward that the rules give it.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Suite:
     rubrics: tuple[Rubric, ...]
     tasks: tuple[Task, ...]
     steps_max: int
+    sweep: tuple[SweepCase, ...] = ()
 
     def rubric(self, version: str | None = None) -> Rubric:
         """The rubric of that version, or the default one; raises `UnknownName`."""
@@ -92,6 +93,9 @@ def _places() -> Mapping[str, str]:
         info.name: f"{ours.__name__}.{info.name}" for info in pkgutil.iter_modules(ours.__path__)
     }
     places = {name: f"{module}:suite" for name, module in places.items()}
+    # Imported here because it takes 25 ms, and only a suite that is looked for needs it.
+    from importlib.metadata import entry_points
+
     for point in entry_points(group=ENTRY_POINT_GROUP):
         places.setdefault(point.name, point.value)
     return places

@@ -101,6 +101,23 @@ class Control:
 
 
 @dataclass(frozen=True)
+class SweepCase:
+    """A control over other parameters, with the reward that the rules give it there.
+
+    Attributes:
+        task: the task's name.
+        control: the control's name; its script is run as a fixed sequence.
+        parameters: what the fixture is built with.
+        rewards: what it must earn, by the rubric's version.
+    """
+
+    task: str
+    control: str
+    parameters: Mapping[str, int]
+    rewards: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class Task:
     """One task. It is declared in a module of its own, whose name is the task's.
 

@@ -79,12 +79,7 @@ class OutcomeBreakdown:
             f"  weighted sum {as_reward(self.weighted_sum_points)}, "
             f"deductions {as_reward(self.deduction_points)} ({self.order})"
         )
-        lines.extend(
-            f"  deduction {as_reward(item.points)}: {item.times} x {item.name}"
-            for item in self.deductions
-            if item.times
-        )
-        lines.extend(f"  ceiling {as_reward(points)}: {when}" for _, points, when in self.ceilings)
+        lines.extend(f"  {reason}" for reason in self.reasons())
         lines.extend(
             f"  gate {gate.name}: {gate.sentence}: {_row_text(row)}"
             for gate, rows in facts.crossed
@@ -101,6 +96,26 @@ class OutcomeBreakdown:
         for standing in self.standings:
             lines.extend(_standing_lines(standing))
         return lines
+
+    def reasons(self) -> list[str]:
+        """The deductions and the ceilings."""
+        deducted = [
+            f"deduction {as_reward(item.points)}: {item.times} x {item.name}"
+            for item in self.deductions
+            if item.times
+        ]
+        return deducted + [
+            f"ceiling {as_reward(points)}: {when}" for _, points, when in self.ceilings
+        ]
+
+    def brief(self) -> dict[str, Any]:
+        """The outcome that suits best, its parts, and which ceilings bind."""
+        return {
+            "outcome": self.standing.outcome.name,
+            "weighted_sum": self.weighted_sum_points / POINTS,
+            "deductions": self.deduction_points / POINTS,
+            "ceilings": [name for name, _, _ in self.ceilings],
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """The breakdown as JSON: amounts are rewards, not points."""

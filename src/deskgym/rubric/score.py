@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
@@ -17,6 +16,14 @@ class Breakdown(Protocol):
 
     def lines(self) -> list[str]:
         """The explanation, for a person."""
+        ...
+
+    def reasons(self) -> list[str]:
+        """What keeps the reward from being full, in a few short sentences."""
+        ...
+
+    def brief(self) -> dict[str, Any]:
+        """What a recording keeps of it after each step."""
         ...
 
     def to_dict(self) -> dict[str, Any]:
@@ -50,6 +57,10 @@ class Score:
         head = f"reward {self.reward:+.2f} by {self.rubric}: {self.verdict.replace('_', ' ')}"
         return "\n".join((head, *self.breakdown.lines()))
 
+    def brief(self) -> dict[str, Any]:
+        """The score in few words, as a recording keeps it after each step."""
+        return {"reward": self.reward, "verdict": self.verdict, **self.breakdown.brief()}
+
     def to_dict(self) -> dict[str, Any]:
         """The score as JSON."""
         return {
@@ -63,8 +74,3 @@ class Score:
 def as_reward(points: int) -> str:
     """Points as a reward with two decimals, or four where two would hide something."""
     return f"{points / POINTS:.2f}" if points % 100 == 0 else f"{points / POINTS:.4f}"
-
-
-def as_json(rows: list[dict[str, Any]]) -> list[Mapping[str, Any]]:
-    """A check's rows as JSON."""
-    return [dict(row) for row in rows]

@@ -40,6 +40,24 @@ class RowChange(NamedTuple):
     def __str__(self) -> str:
         return f"{self.operation} {self.table} {'/'.join(map(str, self.key))}"
 
+    def summary(self) -> str:
+        """The change in a line: what differs, or what an added row is about."""
+        columns = TABLES[self.table].columns
+        if self.before is not None and self.after is not None:
+            shown = [
+                f"{name} {old} -> {new}"
+                for name, old, new in zip(columns, self.before, self.after, strict=True)
+                if old != new
+            ]
+        else:
+            row = dict(zip(columns, self.after or self.before or (), strict=True))
+            shown = [f"{name} {row[name]}" for name in _TELLING if row.get(name) is not None]
+        return f"{self} ({', '.join(shown)})" if shown else str(self)
+
+
+_TELLING: Final = ("payment_id", "item_id", "shipment_id", "sku", "amount_cents", "quantity")
+"""The columns that tell what an added row is about, where its table has them."""
+
 
 class NetChanges:
     """Changes folded to their net: first image against last, with no-ops left out."""

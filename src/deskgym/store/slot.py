@@ -35,10 +35,11 @@ _DRIVER_ERRORS: Final = (apsw.Error, TypeError, UnicodeError, OverflowError)
 
 # The savepoints' statements are the slot's own. The authorizer refuses any that a tool prepares,
 # but a cached statement is not prepared again, so their texts carry a mark that no tool writes.
+_BEGIN_TEMPLATE: Final = "/* slot */ BEGIN"
+_END_TEMPLATE: Final = "/* slot */ ROLLBACK"
 _BEGIN_EPISODE: Final = "/* slot */ SAVEPOINT episode"
 _RESET_EPISODE: Final = "/* slot */ ROLLBACK TO episode"
-_BEGIN_TEMPLATE: Final = "/* slot */ SAVEPOINT template"
-_RESET_TEMPLATE: Final = "/* slot */ ROLLBACK TO template"
+_END_EPISODE: Final = "/* slot */ RELEASE episode"
 _BEGIN_CALL: Final = "/* slot */ SAVEPOINT call"
 _UNDO_CALL: Final = "/* slot */ ROLLBACK TO call"
 _END_CALL: Final = "/* slot */ RELEASE call"
@@ -158,11 +159,11 @@ class Slot:
             self._columns[sql] = tuple(column[0] for column in cursor.get_description())
             return True
 
-        self._cursor.exec_trace = note
+        self._connection.exec_trace = note
         try:
             return self.rows(sql, bindings)
         finally:
-            self._cursor.exec_trace = None
+            self._connection.exec_trace = None
 
     def _failed(self, sql: str, error: Exception) -> StoreError:
         kind = ConstraintViolation if isinstance(error, apsw.ConstraintError) else StoreError
@@ -230,16 +231,23 @@ class Slot:
         template, changes = world.template, world.changes()
         self.world = None
         if template is self.template:
-            self._internal(_RESET_EPISODE)
+            self._reset_episode()
         else:
             self._load_template(template)
         if changes:
             self._apply(changes)
         self.world = world
 
+    def _reset_episode(self) -> None:
+        """Back to the template. Only a release lets the journal of the rolled back pages go."""
+        self._internal(_RESET_EPISODE)
+        self._internal(_END_EPISODE)
+        self._internal(_BEGIN_EPISODE)
+
     def _load_template(self, template: Template) -> None:
         self.template = None
-        self._internal(_RESET_TEMPLATE)
+        self._internal(_END_TEMPLATE)
+        self._internal(_BEGIN_TEMPLATE)
         self._unwatched(lambda: self._load(template.rows))
         self._internal(_BEGIN_EPISODE)
         self.template = template
@@ -263,7 +271,7 @@ class Slot:
         try:
             self._unwatched(lambda: self._apply_in_order(changes))
         except apsw.ConstraintError:
-            self._internal(_RESET_EPISODE)
+            self._reset_episode()
             self._unwatched(lambda: self._apply_as_images(changes))
 
     def _apply_in_order(self, changes: Sequence[RowChange]) -> None:

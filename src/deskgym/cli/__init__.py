@@ -1,0 +1,47 @@
+"""The command line: `deskgym --help`.
+
+It exits with 1 where something does not hold, and with 2 for a wrong use.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+from rich.markup import escape
+
+from deskgym.cli import catalogue, controls, recordings, run
+from deskgym.cli.console import err
+from deskgym.errors import UsageError
+
+app = typer.Typer(
+    help="Environments and a benchmark for agents that do customer service and back-office work. "
+    "The reward is what the records end up saying.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (
+    catalogue.tasks,
+    catalogue.tools,
+    run.run,
+    controls.controls,
+    controls.sweep,
+    recordings.show,
+    recordings.replay,
+    recordings.verify,
+):
+    app.command()(command)
+
+
+def main() -> None:
+    """Run the command line; a caller's mistake is a sentence and exit code 2."""
+    try:
+        app()
+    except UsageError as error:
+        err.print(f"[bold red]deskgym:[/] {escape(str(error))}")
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of a pipe has gone, as `| head` does
+        sys.exit(1)

@@ -1,0 +1,85 @@
+"""What the commands share: the consoles, the option types, progress and JSON."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any, Final, TypeVar
+
+import orjson
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from deskgym.errors import UsageError
+
+T = TypeVar("T")
+
+out: Final = Console(highlight=False)
+err: Final = Console(stderr=True, highlight=False)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Seeds = Annotated[
+    str, typer.Option("--seeds", metavar="SEEDS", help="Seeds, such as 0-9 or 0,3,5-7.")
+]
+
+SEEDS_MAX: Final = 1_000_000
+
+
+def parse_seeds(text: str) -> list[int]:
+    """The seeds of `0-9` or `0,3,5-7`; raises `UsageError`."""
+    seeds: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,10})(?:-(\d{1,10}))?\s*", part, re.ASCII)
+        low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if high < low:
+            raise UsageError(f"--seeds takes ranges such as 0-9 or 0,3,5-7, not {text!r}")
+        if len(seeds) + high - low >= SEEDS_MAX:
+            raise UsageError(f"--seeds takes at most {SEEDS_MAX:,} seeds")
+        seeds.extend(range(low, high + 1))
+    return list(dict.fromkeys(seeds))
+
+
+def parse_parameters(settings: Iterable[str]) -> dict[str, int]:
+    """Parameters from `name=value`; raises `UsageError`."""
+    parameters: dict[str, int] = {}
+    for setting in settings:
+        match = re.fullmatch(r"(\w+)=(-?\d{1,18})", setting, re.ASCII)
+        if match is None:
+            raise UsageError(f"--set takes name=number, such as stock=0, not {setting!r}")
+        parameters[match[1]] = int(match[2])
+    return parameters
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON."""
+    out.file.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")
+
+
+def table(*columns: str, right: tuple[str, ...] = (), whole: tuple[str, ...] = ()) -> Table:
+    """A table without rules: columns in `right` stand to the right, those in `whole` never wrap."""
+    made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column in columns:
+        justify = "right" if column in right else "left"
+        made.add_column(column, justify=justify, overflow="fold", no_wrap=column in whole)
+    return made
+
+
+def tracked(items: Iterable[T], total: int, what: str) -> Iterator[T]:
+    """The items, with a progress bar on standard error where a person looks at it."""
+    if not sys.stderr.isatty() or total < 2:
+        yield from items
+        return
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True) as progress:
+        task = progress.add_task(what, total=total)
+        for item in items:
+            progress.advance(task)
+            yield item
+
+
+def reward_text(reward: float) -> str:
+    """A reward with two decimals, or as many as it needs."""
+    return f"{reward:.2f}" if round(reward, 2) == reward else f"{reward:.4f}"

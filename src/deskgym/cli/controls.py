@@ -1,0 +1,177 @@
+"""`deskgym controls` and `deskgym sweep`: what scripted runs must earn against what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from deskgym.cli.console import (
+    AsJson,
+    Seeds,
+    out,
+    parse_seeds,
+    print_json,
+    reward_text,
+    table,
+    tracked,
+)
+from deskgym.errors import UsageError
+from deskgym.evaluate import ControlRun, run_controls, run_sweep
+from deskgym.suite import find_tasks, load_suite
+
+Name = Annotated[
+    str | None, typer.Argument(metavar="SUITE|TASK", help="A suite or a task; all by default.")
+]
+Rubrics = Annotated[
+    list[str] | None,
+    typer.Option("--rubric", help="A version of the rubric; may be repeated; all by default."),
+]
+
+
+def controls(
+    name: Name = None, seeds: Seeds = "0", rubric: Rubrics = None, as_json: AsJson = False
+) -> None:
+    """Run the controls, scripted runs whose reward is known: expected against got, and why."""
+    chosen = parse_seeds(seeds)
+    found = find_tasks([name] if name else [])
+    versions = sum(len(task.controls) * len(rubric or suite.rubrics) for suite, task in found)
+    names = [f"{suite.name}/{task.name}" for suite, task in found]
+    runs = run_controls(names, seeds=chosen, rubrics=rubric or ())
+    done = list(tracked(runs, versions * len(chosen), "controls"))
+    if as_json:
+        print_json([_as_json(item) for item in done])
+    else:
+        out.print(board(done) if len(chosen) == 1 else _over_seeds(done))
+        _print_summary(done)
+    if not all(item.holds for item in done):
+        raise typer.Exit(1)
+
+
+def _by_control(done: Iterable[ControlRun]) -> list[list[ControlRun]]:
+    groups: dict[tuple[str, int], list[ControlRun]] = {}
+    for item in done:
+        groups.setdefault((item.suite.name, item.number), []).append(item)
+    return list(groups.values())
+
+
+def board(done: list[ControlRun]) -> Table:
+    """Each control with its reward by every version, the rows that it changed, and why."""
+    rows = table(
+        "#",
+        "task",
+        "control",
+        "reward",
+        "expected",
+        "rows changed",
+        "why",
+        right=("#",),
+        whole=("task",),
+    )
+    for group in _by_control(done):
+        first = group[0]
+        rewards = dict.fromkeys(reward_text(item.reward) for item in group)
+        rows.add_row(
+            str(first.number),
+            first.task.name,
+            escape(first.control.title),
+            " / ".join(rewards),
+            reward_text(first.control.reward) + ("" if _hold(group) else " [red]FAILS[/]"),
+            escape("\n".join(change.summary() for change in first.changes)) or "none",
+            escape("\n".join(first.score.breakdown.reasons())) or first.score.verdict,
+        )
+    return rows
+
+
+def _over_seeds(done: list[ControlRun]) -> Table:
+    """Each control with its lowest and highest reward over the seeds."""
+    rows = table(
+        "#", "task", "control", "kind", "expected", "lowest", "highest", "as expected",
+        right=("#", "expected", "lowest", "highest", "as expected"),
+        whole=("task",),
+    )  # fmt: skip
+    for group in _by_control(done):
+        first = group[0]
+        held = sum(item.holds for item in group)
+        rows.add_row(
+            str(first.number),
+            first.task.name,
+            escape(first.control.title),
+            first.control.kind,
+            reward_text(first.control.reward),
+            reward_text(min(item.reward for item in group)),
+            reward_text(max(item.reward for item in group)),
+            f"{held}/{len(group)}" + ("" if held == len(group) else " [red]FAILS[/]"),
+        )
+    return rows
+
+
+def _hold(group: Iterable[ControlRun]) -> bool:
+    return all(item.holds for item in group)
+
+
+def _print_summary(done: list[ControlRun]) -> None:
+    groups = _by_control(done)
+    versions = ", ".join(sorted({item.score.rubric for item in done}))
+    held = sum(map(_hold, groups))
+    out.print(f"\n{held} of {len(groups)} controls earn what they must, by {versions}.")
+    for item in done:
+        if not item.holds:
+            out.print(
+                f"[red]FAILS[/] {item.task.name} {item.control.name} seed {item.seed} by "
+                f"{item.score.rubric}: {item.reward} and not {item.control.reward}"
+            )
+
+
+def _as_json(item: ControlRun) -> dict[str, Any]:
+    return {
+        "number": item.number,
+        "task": f"{item.suite.name}/{item.task.name}",
+        "control": item.control.name,
+        "kind": item.control.kind,
+        "seed": item.seed,
+        "rubric": item.score.rubric,
+        "expected": item.control.reward,
+        "reward": item.reward,
+        "holds": item.holds,
+        "verdict": item.score.verdict,
+        "actions": item.actions,
+        "changes": [change.to_dict() for change in item.changes],
+        "breakdown": item.score.breakdown.to_dict(),
+    }
+
+
+def sweep(
+    suite: Annotated[str, typer.Argument(help="A suite that has a sweep.")],
+    as_json: AsJson = False,
+) -> None:
+    """Run every script over a grid of parameters, against rewards worked out from the rules."""
+    owner = load_suite(suite)
+    if not owner.sweep:
+        raise UsageError(f"the suite {suite} has no sweep; service has one")
+    total = sum(len(case.rewards) for case in owner.sweep)
+    done = list(tracked(run_sweep(owner), total, "runs"))
+    failed = [item for item in done if not item.holds]
+    if as_json:
+        print_json([item.to_dict() for item in done])
+    else:
+        rows = table("task", "script", "runs", "rewards", "as expected", right=("runs",))
+        for key in dict.fromkeys((item.case.task, item.case.control) for item in done):
+            group = [item for item in done if (item.case.task, item.case.control) == key]
+            rewards = sorted({item.expected for item in group}, reverse=True)
+            held = sum(item.holds for item in group)
+            rows.add_row(
+                *key,
+                str(len(group)),
+                ", ".join(map(reward_text, rewards)),
+                f"{held}/{len(group)}",
+            )
+        out.print(rows)
+        out.print(f"\n{len(done) - len(failed)} of {len(done)} runs earn what the rules say.")
+        for item in failed:
+            out.print(f"[red]FAILS[/] {item}")
+    if failed:
+        raise typer.Exit(1)

@@ -1,0 +1,188 @@
+"""`deskgym show`, `replay` and `verify`: recordings."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+from rich.markup import escape
+
+from deskgym.cli.console import AsJson, out, print_json, reward_text, table
+from deskgym.errors import UsageError
+from deskgym.recording import InvalidRecording, Located, RecordedStep, Recording, read
+from deskgym.replay import Replay, final_world, initial_world
+from deskgym.replay import replay as replay_recording
+
+Files = Annotated[list[Path], typer.Argument(metavar="FILE…", help="Recordings.")]
+
+
+class WorldChoice(StrEnum):
+    """Which world to show."""
+
+    initial = "initial"
+    final = "final"
+
+
+def show(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of recordings.")],
+    number: Annotated[
+        int, typer.Option("--episode", min=1, help="Which recording of the file, from 1.")
+    ] = 1,
+    step: Annotated[
+        int | None, typer.Option(min=1, help="Show this step whole, from 1; all by default.")
+    ] = None,
+    world: Annotated[
+        WorldChoice | None, typer.Option(help="Show every row of the world, as JSON.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Step through a recording: each call, its result, the rows that it changed, the score."""
+    located = _nth(file, number)
+    recording = located.recording
+    if world is not None:
+        pick = initial_world if world is WorldChoice.initial else final_world
+        print_json(pick(recording))
+        return
+    if step is not None and step > len(recording.steps):
+        raise UsageError(f"{located.where} has {len(recording.steps)} steps, and no step {step}")
+    chosen = recording.steps if step is None else [recording.steps[step - 1]]
+    if as_json:
+        print_json(recording.model_dump() if step is None else chosen[0].model_dump())
+        return
+    _print_header(recording)
+    for item in chosen:
+        _print_step(item)
+    if step is None:
+        _print_footer(recording)
+
+
+def _nth(file: Path, number: int) -> Located:
+    count = 0
+    for count, located in enumerate(read(file), start=1):
+        if count == number:
+            return located
+    raise UsageError(f"{file} has {count} recordings, and no recording {number}")
+
+
+def _print_header(recording: Recording) -> None:
+    header = recording.header
+    settings = ", ".join(f"{name} {value}" for name, value in header.parameters.items())
+    out.print(
+        f"[bold]{escape(header.task)}[/] seed {header.seed}, agent {escape(header.agent)}"
+        + (f", {escape(settings)}" if settings else "")
+    )
+    out.print(escape(str(header.opening["message"])))
+
+
+def _print_step(item: RecordedStep) -> None:
+    out.print(f"\n[bold]#{item.step}[/] {escape(_call_text(item.action))}")
+    mark = "ok" if item.result["ok"] else "refused"
+    out.print(f"  {mark} {item.result['code']}: {escape(item.result['message'])}")
+    if item.result["data"]:
+        out.print(f"  {escape(str(item.result['data']))}")
+    for change in item.changes:
+        for line in change_lines(change):
+            out.print(f"  {escape(line)}")
+    out.print(f"  reward {reward_text(item.score['reward'])}", end="")
+    out.print(f", ended: {item.ended}" if item.ended else "")
+
+
+def _call_text(action: dict[str, Any]) -> str:
+    arguments = action["arguments"]
+    if not isinstance(arguments, dict):
+        return f"{action['tool']}: {arguments!r}"
+    named = cast(dict[str, Any], arguments)
+    return f"{action['tool']}({', '.join(f'{key}={value!r}' for key, value in named.items())})"
+
+
+def change_lines(change: dict[str, Any]) -> list[str]:
+    """A row change as lines: the row, then each column that differs, before and after."""
+    before: dict[str, Any] = change["before"] or {}
+    after: dict[str, Any] = change["after"] or {}
+    operation = "add" if not before else "remove" if not after else "change"
+    lines = [f"{operation} {change['table']} {'/'.join(map(str, change['key']))}"]
+    for name in before or after:
+        if not before:
+            lines.append(f"  {name}: {after[name]!r}")
+        elif not after:
+            lines.append(f"  {name}: {before[name]!r}")
+        elif before[name] != after[name]:
+            lines.append(f"  {name}: {before[name]!r} -> {after[name]!r}")
+    return lines
+
+
+def _print_footer(recording: Recording) -> None:
+    footer = recording.footer
+    out.print(
+        f"\n[bold]reward {reward_text(recording.reward)}[/] by {recording.header.rubric}, "
+        f"{footer.status}, ended: {footer.ended or 'agent stopped'}"
+    )
+    out.print(f"{len(footer.changes)} rows changed, world {footer.digest[:12]}")
+
+
+def verify(files: Files) -> None:
+    """Check that recordings are as they were made: nothing changed, missing or reordered."""
+    count = failed = 0
+    for file in files:
+        try:
+            for _ in read(file):
+                count += 1
+        except InvalidRecording as error:
+            failed += 1
+            out.print(f"[red]FAILS[/] {escape(str(error))}")
+    out.print(f"{count} recordings are as they were made; {failed} files are not.")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _replay_note(made: Replay) -> str:
+    if made.difference is None:
+        note = "the same"
+    else:
+        note = f"[red]DIFFERS[/] {escape(str(made.difference))}"
+    if made.rescored is None:
+        return note
+    recorded = reward_text(made.recording.reward)
+    return f"{note}; rescored by {made.score.rubric} ({recorded} by {made.rescored})"
+
+
+def replay(
+    files: Files,
+    rubric: Annotated[
+        str | None,
+        typer.Option(help="Score with this version; the recording's own by default."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Re-execute recordings in fresh worlds: every result, row, reward and digest must recur."""
+    results: list[dict[str, Any]] = []
+    rows = table(
+        "recording", "task", "seed", "reward", "replayed", right=("seed", "reward"), whole=("task",)
+    )
+    for file in files:
+        for located in read(file):
+            made = replay_recording(located.recording, rubric=rubric)
+            header = located.recording.header
+            note = _replay_note(made)
+            reward = reward_text(made.score.reward)
+            rows.add_row(escape(located.where), header.task, str(header.seed), reward, note)
+            results.append(
+                {
+                    "recording": located.where,
+                    "task": header.task,
+                    "seed": header.seed,
+                    "rubric": made.score.rubric,
+                    "reward": made.score.reward,
+                    "recorded_rubric": header.rubric,
+                    "recorded_reward": located.recording.reward,
+                    "difference": None if made.difference is None else str(made.difference),
+                }
+            )
+    if as_json:
+        print_json(results)
+    else:
+        out.print(rows)
+    if any(result["difference"] for result in results):
+        raise typer.Exit(1)

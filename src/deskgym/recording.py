@@ -1,0 +1,322 @@
+"""Recordings: a saved trajectory that anyone can check and replay.
+
+A recording is one JSON document, or a line of a JSON Lines file. Each part of it is sealed by a
+hash that covers everything before it, so that a changed value, a missing step or another order
+is found and named. Reading one runs nothing; replaying one runs the task's tools and no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, BinaryIO, Final, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from deskgym.environment import Environment
+from deskgym.errors import UsageError
+from deskgym.rubric import Score
+from deskgym.store.change import Row
+from deskgym.store.schema import TABLES
+
+FORMAT: Final = 1
+"""The format that is written. An older one is read; a newer one is refused."""
+
+DOCUMENT_BYTES_MAX: Final = 64 * 2**20
+WHOLE_WORLD_ROWS_MAX: Final = 200
+"""A world with more rows is recorded as its template's digest and its net changes."""
+
+Status = Literal["reward", "invalid", "error"]
+"""How a run ended: with a reward; not to be judged, through no fault of the agent; or by a bug of
+ours. The three are never averaged together."""
+
+
+class InvalidRecording(UsageError):
+    """A file that is no recording, or one that was changed after it was made."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Header(_Model):
+    """What was run.
+
+    Attributes:
+        format: the format's version.
+        task: the task's id.
+        agent: who acted.
+        rubric: the version that scored it.
+        initial: the initial world, whole; None when it is large.
+        template: the digest of the initial world.
+        opening: the first observation.
+    """
+
+    format: int
+    task: str
+    seed: int
+    parameters: dict[str, int]
+    agent: str
+    rubric: str
+    template: str
+    initial: dict[str, list[dict[str, Any]]] | None
+    opening: dict[str, Any]
+
+
+class RecordedStep(_Model):
+    """One step: the action, its result, the rows that it changed, and the score after it."""
+
+    step: int
+    action: dict[str, Any]
+    result: dict[str, Any]
+    changes: list[dict[str, Any]]
+    score: dict[str, Any]
+    ended: str | None
+    hash: str
+
+
+class Footer(_Model):
+    """How it ended.
+
+    Attributes:
+        status: whether the run has a reward.
+        ended: why the episode ended, or None if the agent stopped.
+        score: the final score with its breakdown.
+        digest: the digest of the final world.
+        changes: the net row changes of the whole episode.
+        final: the final world, whole; None when it is large.
+    """
+
+    status: Status
+    ended: str | None
+    score: dict[str, Any]
+    digest: str
+    changes: list[dict[str, Any]]
+    final: dict[str, list[dict[str, Any]]] | None
+
+
+class Recording(_Model):
+    """A recorded run. `hash` seals it."""
+
+    header: Header
+    steps: list[RecordedStep]
+    footer: Footer
+    hash: str
+
+    @property
+    def reward(self) -> float:
+        """The final reward."""
+        return self.footer.score["reward"]
+
+    def to_json(self) -> bytes:
+        """The recording as one line of JSON."""
+        return orjson.dumps(self.model_dump())
+
+
+def recording_of(
+    environment: Environment, *, agent: str, step_scores: Sequence[Score]
+) -> Recording:
+    """Record an environment's episode.
+
+    Args:
+        environment: the environment, whose episode may still be open.
+        agent: who acted, for people.
+        step_scores: the score after each step.
+
+    Raises:
+        UsageError: there is no episode, or not one score a step.
+    """
+    if len(step_scores) != len(environment.steps):
+        raise UsageError("a recording needs one score for each step")
+    header = _header(environment, agent)
+    seal = _seal("", header)
+    steps: list[dict[str, Any]] = []
+    for step, score in zip(environment.steps, step_scores, strict=True):
+        body: dict[str, Any] = {
+            "step": step.number,
+            "action": orjson.loads(step.action_json),
+            "result": orjson.loads(step.result_json),
+            "changes": [change.to_dict() for change in step.changes],
+            "score": score.brief(),
+            "ended": step.ended,
+        }
+        seal = _seal(seal, body)
+        steps.append({**body, "hash": seal})
+    footer = _footer(environment)
+    document = {"header": header, "steps": steps, "footer": footer, "hash": _seal(seal, footer)}
+    return Recording.model_validate(orjson.loads(orjson.dumps(document)))
+
+
+def _header(environment: Environment, agent: str) -> dict[str, Any]:
+    fixture = environment.fixture
+    rows = {**fixture.template.base.rows, **fixture.template.rows}
+    small = sum(map(len, rows.values())) <= WHOLE_WORLD_ROWS_MAX and not fixture.template.base.rows
+    initial = {name: items for name, items in rows.items() if not TABLES[name].is_log}
+    return {
+        "format": FORMAT,
+        "task": environment.id,
+        "seed": environment.seed,
+        "parameters": dict(environment.parameters),
+        "agent": agent,
+        "rubric": environment.rubric.version,
+        "template": fixture.template.id,
+        "initial": by_name(initial) if small else None,
+        "opening": environment.opening().to_dict(),
+    }
+
+
+def _footer(environment: Environment) -> dict[str, Any]:
+    world = environment.world
+    small = not environment.fixture.template.base.rows
+    final = world.snapshot() if small else {}
+    small = small and sum(map(len, final.values())) <= WHOLE_WORLD_ROWS_MAX
+    return {
+        "status": "error" if environment.bugs else "reward",
+        "ended": environment.ended,
+        "score": environment.score().to_dict(),
+        "digest": world.digest(),
+        "changes": [change.to_dict() for change in world.changes()],
+        "final": by_name(final) if small else None,
+    }
+
+
+def by_name(rows: Mapping[str, Sequence[Row]]) -> dict[str, list[dict[str, object]]]:
+    """Rows by column name, in key order; tables without rows are left out."""
+    return {
+        name: [TABLES[name].as_dict(row) for row in sorted(items, key=TABLES[name].key_of)]
+        for name, items in rows.items()
+        if items
+    }
+
+
+def _seal(before: str, body: Mapping[str, Any]) -> str:
+    """The next hash of the chain: SHA-256 of the one before and the part's canonical JSON."""
+    canonical = orjson.dumps(body, option=orjson.OPT_SORT_KEYS)
+    return sha256(before.encode() + canonical).hexdigest()
+
+
+# Reading.
+
+
+def parse(document: bytes | str, where: str = "the recording") -> Recording:
+    """A recording from its JSON, checked whole.
+
+    Raises:
+        InvalidRecording: it is no JSON, no recording, of a newer format, or was changed; the
+            message names the step at which it broke.
+    """
+    try:
+        value = orjson.loads(document)
+    except orjson.JSONDecodeError as error:
+        raise InvalidRecording(f"{where} is not JSON: {error}") from error
+    if not isinstance(value, dict) or not isinstance(value.get("header"), dict):  # pyright: ignore[reportUnknownMemberType]
+        raise InvalidRecording(f"{where} is no recording: it has no header")
+    fields: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
+    version = fields["header"].get("format")
+    if type(version) is not int or version < 1:
+        raise InvalidRecording(f"{where} is no recording: its header names no format")
+    if version > FORMAT:
+        raise InvalidRecording(
+            f"{where} has format {version}, and this version reads up to {FORMAT}: "
+            "install a newer deskgym"
+        )
+    try:
+        recording = Recording.model_validate(fields)
+    except ValidationError as error:
+        raise InvalidRecording(f"{where} is no recording: {_first_problem(error)}") from error
+    _check_chain(fields, where)
+    return recording
+
+
+def _first_problem(error: ValidationError) -> str:
+    detail = error.errors(include_url=False, include_input=False)[0]
+    place = list(detail["loc"])
+    if place[:1] == ["steps"] and len(place) > 1:
+        place[:2] = [f"step {int(place[1]) + 1}"]
+    return f"{'.'.join(map(str, place))}: {detail['msg']}"
+
+
+def _check_chain(fields: Mapping[str, Any], where: str) -> None:
+    """Name the first place at which a recording is not what was sealed."""
+    seal = _seal("", fields["header"])
+    steps = fields["steps"]
+    for number, step in enumerate(steps, start=1):
+        body = {name: value for name, value in step.items() if name != "hash"}
+        expected = _seal(seal, body)
+        if step["step"] != number:
+            raise InvalidRecording(
+                f"{where} was changed: step {step['step']} stands in the place of step {number}"
+            )
+        if step["hash"] != expected:
+            at = "step 1 or the header" if number == 1 else f"step {number}"
+            raise InvalidRecording(f"{where} was changed at {at}: it is not what was recorded")
+        seal = expected
+    if fields["hash"] != _seal(seal, fields["footer"]):
+        last = f"after step {len(steps)}" if steps else "in the header or after it"
+        raise InvalidRecording(
+            f"{where} was changed {last}: a step is missing, or the end is not what was recorded"
+        )
+
+
+@dataclass(frozen=True)
+class Located:
+    """A recording and where it was read: `file`, or `file:line`."""
+
+    where: str
+    recording: Recording
+
+
+def read(path: Path | str) -> Iterator[Located]:
+    """The recordings of a file, one at a time, so that a file of any length can be read.
+
+    A file is one JSON document, or JSON Lines with a recording a line.
+
+    Raises:
+        InvalidRecording: the file is empty, cannot be read, or holds something else; names where.
+    """
+    file_path = Path(path)
+    try:
+        with file_path.open("rb") as file:
+            yield from _read_open(file, str(path))
+    except OSError as error:
+        raise InvalidRecording(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _read_open(file: BinaryIO, name: str) -> Iterator[Located]:
+    first = _line(file, name, 1)
+    if not first.strip():
+        rest = file.read(1)
+        if not rest:
+            raise InvalidRecording(f"{name} is empty")
+        raise InvalidRecording(f"{name} is no recording: its first line is empty")
+    if not _is_json(first):
+        document = first + file.read(DOCUMENT_BYTES_MAX)
+        if len(document) > DOCUMENT_BYTES_MAX:
+            raise InvalidRecording(f"{name} is one document of more than 64 MB")
+        yield Located(name, parse(document, name))
+        return
+    number, line = 1, first
+    while line:
+        if line.strip():
+            where = f"{name}:{number}"
+            yield Located(where, parse(line, where))
+        number += 1
+        line = _line(file, name, number)
+
+
+def _line(file: BinaryIO, name: str, number: int) -> bytes:
+    line = file.readline(DOCUMENT_BYTES_MAX + 1)
+    if len(line) > DOCUMENT_BYTES_MAX:
+        raise InvalidRecording(f"{name}:{number} is longer than 64 MB")
+    return line
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return False
+    return True
