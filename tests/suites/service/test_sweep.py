@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from deskgym import load_suite
-from deskgym.suites.service.sweep import SweepCase, cases
+from deskgym.suites.service.sweep import cases
+from deskgym.task import SweepCase
 from tests.suites.service.play import CASES, V2, V3, rewards, run
 
 ALL = tuple(cases())
@@ -16,7 +17,7 @@ SCRIPTS = tuple(dict.fromkeys((case.task, case.control) for case in ALL))
 def expected(control: str, **parameters: Any) -> set[tuple[float, float]]:
     """What the sweep expects of a script wherever the parameters are these."""
     return {
-        (case.expected[V2], case.expected[V3])
+        (case.rewards[V2], case.rewards[V3])
         for case in ALL
         if case.control == control and parameters.items() <= case.parameters.items()
     }
@@ -25,15 +26,19 @@ def expected(control: str, **parameters: Any) -> set[tuple[float, float]]:
 def test_it_holds_every_script_in_every_world():
     suite = load_suite("service")
     assert set(SCRIPTS) == {
-        (f"service/{name}", control.name) for name in CASES for control in suite.task(name).controls
+        (name, control.name) for name in CASES for control in suite.task(name).controls
     }
     # 7 stocks x 8 totals for nine scripts; two halves make up only the even totals, 2, 100,
     # 4,800 and 100,000, so 7 x 4 for the tenth.
     held = Counter((case.task, case.control) for case in ALL)
-    assert held.pop(("service/two-half-payments", "report-no-duplicate")) == 28
+    assert held.pop(("two-half-payments", "report-no-duplicate")) == 28
     assert set(held.values()) == {56}
     assert len(held) == 9
     assert len({(case.control, *case.parameters.items()) for case in ALL}) == len(ALL) == 532
+
+
+def test_the_suite_offers_it_to_whoever_runs_sweeps():
+    assert load_suite("service").sweep == ALL
 
 
 def test_its_rewards_are_those_of_the_rules():
@@ -60,9 +65,9 @@ def test_every_script_earns_what_was_worked_out_for_it(task, control):
         return {V2: v2, V3: v3}
 
     wrong = [
-        (dict(case.parameters), case.expected, got)
+        (dict(case.parameters), case.rewards, got)
         for case in ALL
-        if (case.task, case.control) == (task, control) and (got := earned(case)) != case.expected
+        if (case.task, case.control) == (task, control) and (got := earned(case)) != case.rewards
     ]
     assert wrong == []
 

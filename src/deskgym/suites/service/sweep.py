@@ -10,29 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from deskgym.task import SweepCase
+
 STOCKS: Final = range(7)
 TOTALS_CENTS: Final = (1, 2, 3, 99, 100, 4_800, 99_999, 100_000)
 
 V2: Final = "service-reward.v2"
 V3: Final = "service-reward.v3"
-
-
-class SweepCase(NamedTuple):
-    """A script in one world, and what it must earn there.
-
-    Attributes:
-        task: the task's id.
-        control: the script, by the name of the control.
-        parameters: what the fixture is built with.
-        expected: the reward by each version of the rubric.
-        why: how the reward follows from the rules.
-    """
-
-    task: str
-    control: str
-    parameters: Mapping[str, int]
-    expected: Mapping[str, float]
-    why: str
 
 
 class _Ledger(NamedTuple):
@@ -143,7 +127,7 @@ def cases() -> Iterator[SweepCase]:
                     continue
                 ledger = worked_out(stock, total_cents)
                 yield SweepCase(
-                    f"service/{task}",
+                    task,
                     control,
                     {"stock": stock, "total_cents": total_cents},
                     ledger.rewards(),
