@@ -23,6 +23,7 @@ from tests.suites.service.play import (
     PROPOSE_RETURN,
     PROPOSE_WAIT,
     RICH,
+    SECOND,
     SEND_BACK,
     STOCK,
     WAIT,
@@ -151,6 +152,21 @@ def test_a_write_that_undoes_the_state_undoes_the_outcome():
         # The state is gone; evidence 0.20 stays.
         assert [row["check"] for row in breakdown(env)["outcomes"][0]["broken"]] == [check]
         assert rewards(env) == (0.20, 0.20)
+
+
+def test_a_refund_of_the_first_capture_spoils_the_duplicates_outcome_however_it_came_there():
+    done = (
+        LOOK, PAYMENTS, propose_refund(payment=SECOND), refund(payment=SECOND), report("refunded"),
+    )  # fmt: skip
+    added = "INSERT INTO refunds VALUES ('REF-9', 'S-410', 'PAY-A', 1, 'pending', 'x', 'k', 't')"
+    env = play("two-full-captures", *done)
+    env.world.atomic(partial(env.world.rows, added))
+    (outcome,) = breakdown(env)["outcomes"]
+    assert [row["check"] for row in outcome["broken"]] == ["payment-untouched"]
+    assert rewards(env) == (0.20, 0.20)
+    # One that was there at the start is history.
+    old: Rows = {"refunds": [("REF-000001", ORDER, FIRST, 1, "succeeded", "dent", "k", AT)]}
+    assert rewards(play("two-full-captures", *done, rows=old)) == (1.00, 1.00)
 
 
 @pytest.mark.parametrize("moving", ["SHP-411", "SHP-412"])

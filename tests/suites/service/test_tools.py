@@ -415,6 +415,13 @@ def test_one_customer_waits_for_each_sku_once_whichever_order_it_is_about():
     assert len(env.world.rows("SELECT id FROM stock_notifications WHERE sku = ?", (INK,))) == 2
 
 
+@pytest.mark.parametrize("status", ["sent", "cancelled"])
+def test_a_notification_that_is_over_does_not_stand_in_the_way_of_a_new_one(status):
+    over = ("NOT-000001", "account-demo", ORDER, MOSS, status, "an old wish", LATER)
+    env = play(LAMP, WAIT, rows={"stock_notifications": [over]})
+    assert env.observe().code == "notification_created"
+
+
 # Searching.
 
 
