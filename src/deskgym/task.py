@@ -116,12 +116,14 @@ class SweepCase:
         control: the control's name; its script is run as a fixed sequence.
         parameters: what the fixture is built with.
         rewards: what it must earn, by the rubric's version.
+        why: how that follows from the rules, in a sentence.
     """
 
     task: str
     control: str
     parameters: Mapping[str, int]
     rewards: Mapping[str, float]
+    why: str = ""
 
 
 @dataclass(frozen=True)
