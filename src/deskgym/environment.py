@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Final
 
-import orjson
-
 from deskgym.errors import UsageError
 from deskgym.rubric import Score
 from deskgym.store import Engine, RowChange, World, default_engine
@@ -167,8 +165,7 @@ class Environment:
         world = self._started()
         if self._ended is not None:
             return self._observation(Result(False, "episode_over", COMMON_CODES["episode_over"]))
-        action_json = action.to_json()
-        action = Action.from_json(orjson.loads(action_json))
+        action, action_json = action.canonical()
         fixture = self._fixture
         assert fixture is not None, "a started episode has a fixture"
         number = len(self._steps) + 1

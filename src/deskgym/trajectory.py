@@ -45,31 +45,41 @@ class Action(NamedTuple):
         `{"unsupported": …}`, which no tool accepts. So does whatever is no JSON value by type,
         even where an encoder would take it (a UUID, an enumeration's member).
         """
-        tool, arguments = self
-        if type(tool) is not str or type(arguments) is not dict:
-            return self._to_plain_json()
-        fields = cast(dict[str, object], arguments)
-        # Texts and whole numbers side by side are the rule; all else is looked at closely.
-        if not _FLAT.issuperset(map(type, fields.values())):
-            return self._to_plain_json()
-        try:
-            encoded = orjson.dumps(
-                {"tool": tool, "arguments": fields}, None, orjson.OPT_STRICT_INTEGER
-            )
-        except orjson.JSONEncodeError:
-            return self._to_plain_json()
-        if len(encoded) > TEXT_CHARACTERS_MAX:
-            return self._to_plain_json()
-        return bytes(memoryview(encoded))
+        return self.canonical().json
 
-    def _to_plain_json(self) -> bytes:
+    def canonical(self) -> CanonicalAction:
+        """The action as it is carried out, with its canonical JSON."""
+        tool, arguments = self
+        # Texts and whole numbers side by side are the rule; all else is looked at closely.
+        if type(tool) is str and type(arguments) is dict:
+            fields = cast(dict[str, object], arguments)
+            if _FLAT.issuperset(map(type, fields.values())):
+                try:
+                    encoded = orjson.dumps(
+                        {"tool": tool, "arguments": fields}, None, orjson.OPT_STRICT_INTEGER
+                    )
+                except orjson.JSONEncodeError:
+                    return self._plain()
+                if len(encoded) <= TEXT_CHARACTERS_MAX:
+                    return CanonicalAction(self, bytes(memoryview(encoded)))
+        return self._plain()
+
+    def _plain(self) -> CanonicalAction:
         name = _plain(self.tool, 0)
         tool = name if isinstance(name, str) else _UNSUPPORTED
-        return compact_json({"tool": tool, "arguments": _plain(self.arguments, 0)})
+        encoded = compact_json({"tool": tool, "arguments": _plain(self.arguments, 0)})
+        return CanonicalAction(Action.from_json(orjson.loads(encoded)), encoded)
 
     def to_dict(self) -> dict[str, Any]:
         """The action as JSON."""
         return {"tool": self.tool, "arguments": self.arguments}
+
+
+class CanonicalAction(NamedTuple):
+    """An action in plain JSON values, and the same as bytes."""
+
+    action: Action
+    json: bytes
 
 
 def call(tool: str, /, **arguments: object) -> Action:
