@@ -1,131 +1,128 @@
-"""What is said of a suite, task or row that is declared wrongly."""
+from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from deskgym import InvalidDefinition, Suite, Task, Template, suite, tasks_in
-from tests.testing import mugs
+from deskgym import Task, find_tasks, load_suite, suite, suite_names
+from deskgym.errors import InvalidDefinition, UnknownName
+from deskgym.suite import tasks_in
+from tests.stall import STALL
+
+MODULE = """
+from deskgym import Task
+task = Task("Title", "?", None, (), rank={rank})
+"""
 
 
-def _load(monkeypatch: pytest.MonkeyPatch, name: str, place: str) -> Suite:
-    """Load a suite as if a package declared it so."""
-    monkeypatch.setattr(suite, "_places", lambda: {name: place})
-    return suite.load_suite.__wrapped__(name)
+def make_package(root: Path, monkeypatch: pytest.MonkeyPatch, **modules: str) -> ModuleType:
+    """A package of modules, which can be imported until the test is over."""
+    folder = root / "stall_tasks"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    for name, text in modules.items():
+        (folder / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(root)
+    for name in [name for name in sys.modules if name.split(".")[0] == "stall_tasks"]:
+        monkeypatch.delitem(sys.modules, name)
+    return __import__("stall_tasks")
 
 
-@pytest.mark.parametrize(
-    ("place", "sentence"),
-    [
-        ("mugz:SUITE", "and there is no module mugz"),
-        ("deskgym.suites.mugz:suite", "and there is no module deskgym.suites.mugz"),
-        ("tests.testing.mugs:TASK", "which is no Suite"),
-        ("tests.testing.mugs:MISSING", "which is no Suite"),
-    ],
-)
-def test_an_entry_point_that_leads_nowhere_is_named(
-    monkeypatch: pytest.MonkeyPatch, place: str, sentence: str
-) -> None:
-    with pytest.raises(InvalidDefinition) as caught:
-        _load(monkeypatch, "mugs", place)
-    assert str(caught.value) == f"the suite 'mugs' is declared as {place}, {sentence}"
+class TestTasksInAPackage:
+    def test_each_module_is_a_task_named_by_it_in_order_of_rank_then_name(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        package = make_package(
+            tmp_path,
+            monkeypatch,
+            last_one=MODULE.format(rank=2),
+            b=MODULE.format(rank=1),
+            a=MODULE.format(rank=1),
+        )
+        assert [task.name for task in tasks_in(package)] == ["a", "b", "last-one"]
+
+    @pytest.mark.parametrize("text", ["", "task = 1", "from deskgym import Task as task"])
+    def test_a_module_without_a_task_is_named(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+    ):
+        package = make_package(tmp_path, monkeypatch, broken=text)
+        with pytest.raises(InvalidDefinition, match=r"stall_tasks\.broken declares no `task`"):
+            tasks_in(package)
 
 
-def test_an_entry_point_of_another_name_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _load(monkeypatch, "mugs", "tests.testing.mugs:SUITE") is mugs.SUITE
-    with pytest.raises(InvalidDefinition, match="which calls itself 'mugs'"):
-        _load(monkeypatch, "cups", "tests.testing.mugs:SUITE")
+class TestSuites:
+    def test_ours_are_found_by_name(self):
+        assert "service" in suite_names()
+        assert load_suite("service").name == "service"
+        assert load_suite("service") is load_suite("service")
+
+    def test_an_unknown_one_is_named_with_the_nearest(self):
+        with pytest.raises(UnknownName, match=r"no suite 'sevice'; did you mean 'service'\?"):
+            load_suite("sevice")
+
+    def test_a_task_is_found_with_and_without_its_suites_name(self):
+        assert STALL.task("sell-lamps") is STALL.task("stall/sell-lamps") is STALL.tasks[0]
+        with pytest.raises(UnknownName, match=r"no task 'sell'.*known: stall/sell-lamps"):
+            STALL.task("sell")
+
+    def test_the_first_rubric_is_the_default(self):
+        assert STALL.rubric().version == "sales.v2"
+        assert STALL.rubric("sales.v1").version == "sales.v1"
+        with pytest.raises(UnknownName, match=r"no rubric of stall ''"):
+            STALL.rubric("")
+
+    def test_tasks_are_found_by_id_and_by_suite(self):
+        names = [task.name for _, task in find_tasks(["service"])]
+        assert names == [
+            "damaged-lamp", "stop-warehouse-order", "parcel-moving", "two-full-captures",
+            "two-half-payments", "cancel-pending", "intercept-in-transit", "refund-duplicate",
+            "replace-available", "wait-for-stock", "account-boundary", "split-arrival",
+            "refund-already-issued",
+        ]  # fmt: skip
+        assert [task.name for _, task in find_tasks(["service/parcel-moving", "service"])] == [
+            "parcel-moving", *names
+        ]  # fmt: skip
+        assert set(names) <= {task.name for _, task in find_tasks()}
+
+    @pytest.mark.parametrize("name", ["service/parcel", "other", "other/parcel-moving"])
+    def test_what_is_not_there_is_not_found(self, name: str):
+        with pytest.raises(UnknownName):
+            find_tasks([name])
 
 
-def test_a_module_that_a_suite_itself_lacks_surfaces_as_itself(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "needy_suite.py").write_text("import a_package_that_is_not_there\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ModuleNotFoundError, match="a_package_that_is_not_there"):
-        _load(monkeypatch, "needy", "needy_suite:suite")
+class TestEntryPoints:
+    @pytest.fixture
+    def declared(self, monkeypatch: pytest.MonkeyPatch):
+        points = [
+            EntryPoint("stall", "tests.stall:STALL", suite.ENTRY_POINT_GROUP),
+            EntryPoint("service", "tests.stall:STALL", suite.ENTRY_POINT_GROUP),
+            EntryPoint("wrong", "tests.stall:open_stall", suite.ENTRY_POINT_GROUP),
+            EntryPoint("missing", "tests.stall:NOTHING", suite.ENTRY_POINT_GROUP),
+        ]
+        monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
+        suite._places.cache_clear()
+        load_suite.cache_clear()
+        yield
+        suite._places.cache_clear()
+        load_suite.cache_clear()
 
+    @pytest.mark.usefixtures("declared")
+    def test_another_packages_suite_is_found_after_ours(self):
+        assert suite_names()[-3:] == ("stall", "wrong", "missing")
+        assert load_suite("stall") is STALL
+        assert isinstance(find_tasks(["stall"])[0][1], Task)
 
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"name": "Returns Desk"}, "a suite's name is lower-case words such as returns-desk"),
-        ({"rubrics": ()}, "the suite mugs has no rubric"),
-        ({"steps_max": 0}, "the suite mugs allows 0 actions"),
-        ({"tasks": (replace(mugs.TASK, name=""),)}, "has a task without a name; tasks_in"),
-        ({"tasks": (mugs.TASK, mugs.TASK)}, "has more than one task cracked"),
-        ({"rubrics": (mugs.RUBRIC, mugs.RUBRIC)}, "has more than one rubric mugs.v1"),
-        (
-            {"tasks": (replace(mugs.TASK, controls=mugs.TASK.controls[:1] * 2),)},
-            "has more than one control of cracked take-back",
-        ),
-    ],
-)
-def test_a_suite_that_cannot_work_is_refused(changes: dict[str, object], sentence: str) -> None:
-    with pytest.raises(InvalidDefinition) as caught:
-        replace(mugs.SUITE, **changes)  # type: ignore[arg-type]
-    assert sentence in str(caught.value)
+    @pytest.mark.usefixtures("declared")
+    def test_none_takes_the_place_of_ours(self):
+        assert load_suite("service") is not STALL
 
-
-def _package(monkeypatch: pytest.MonkeyPatch, folder: Path, **modules: str) -> ModuleType:
-    """A package of task modules."""
-    for name, source in modules.items():
-        (folder / f"{name}.py").write_text(source)
-    package = ModuleType("their_tasks")
-    package.__path__ = [str(folder)]
-    monkeypatch.setitem(sys.modules, "their_tasks", package)
-    return package
-
-
-def test_a_task_is_named_by_its_module_and_a_private_module_is_none(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    source = "from tests.testing.mugs import TASK as task\n"
-    package = _package(monkeypatch, tmp_path, late_return=source, _shop="")
-    assert [task.name for task in tasks_in(package)] == ["late-return"]
-
-
-def test_a_module_without_a_task_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    package = _package(monkeypatch, tmp_path, empty="")
-    with pytest.raises(InvalidDefinition, match=r"their_tasks\.empty declares no `task`"):
-        tasks_in(package)
-
-
-def test_a_fixture_that_is_none_is_refused() -> None:
-    task = Task("A task", "Is it?", lambda *_: None, (), name="broken")  # type: ignore[arg-type]
-    with pytest.raises(InvalidDefinition, match="fixture of broken returned a NoneType"):
-        task.build(0, {})
-
-
-# Rows by column name.
-
-REFUND = {"name": "return_window", "value": 30, "unit": "days"}
-
-
-def test_a_row_by_column_name_is_the_row_in_column_order() -> None:
-    named = Template({"policies": [REFUND]})
-    assert named.rows == {"policies": (("return_window", 30, "days"),)}
-    assert named.id == Template({"policies": [("return_window", 30, "days")]}).id
-
-
-def test_a_column_that_may_be_null_can_be_left_out() -> None:
-    parcel = {
-        "id": "SHP-1", "order_id": "M-1", "status": "label_created", "carrier": "Northline",
-        "tracking_number": "NL1",
-    }  # fmt: skip
-    (row,) = Template({"shipments": [parcel]}).rows["shipments"]
-    assert row == ("SHP-1", "M-1", "label_created", "Northline", "NL1", None, None, None)
-
-
-def test_a_row_names_the_columns_that_it_lacks_and_those_that_do_not_exist() -> None:
-    with pytest.raises(InvalidDefinition) as caught:
-        Template({"policies": [{"name": "return_window", "days": 30, "value": 30}]})
-    assert str(caught.value).startswith("policies has no column days and needs unit (a row of it: ")
-
-
-def test_a_tuple_of_another_width_is_told_the_columns() -> None:
-    with pytest.raises(InvalidDefinition, match=r"3 \(name, value, unit\): \('window', 30\)"):
-        Template({"policies": [("window", 30)]})
+    @pytest.mark.usefixtures("declared")
+    @pytest.mark.parametrize("name", ["wrong", "missing"])
+    def test_what_is_no_suite_is_named_with_its_declaration(self, name: str):
+        with pytest.raises(
+            InvalidDefinition, match=rf"the suite '{name}' is declared as tests\.st"
+        ):
+            load_suite(name)

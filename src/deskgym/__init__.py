@@ -2,23 +2,29 @@
 
 An agent gets tools that change a store's records, and its reward is what the records end up
 saying, not what it said.
+
+Names are loaded when they are first used, so that the import itself costs nothing.
 """
 
-from deskgym.environment import Environment, make
-from deskgym.errors import (
-    DeskgymError,
-    InvalidDefinition,
-    InvalidParameter,
-    Refusal,
-    UnknownName,
-    UsageError,
-)
-from deskgym.rubric import Score
-from deskgym.store import Template
-from deskgym.suite import Suite, find_tasks, load_suite, suite_names, tasks_in
-from deskgym.task import Control, Fixture, Parameter, Task
-from deskgym.tool import Cents, Desk, Id, Result, Text, Tool, Toolbox, tool
-from deskgym.trajectory import Action, Observation, Step, call
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from deskgym.environment import Environment, make
+    from deskgym.errors import (
+        DeskgymError,
+        InvalidDefinition,
+        InvalidParameter,
+        Refusal,
+        UnknownName,
+        UsageError,
+    )
+    from deskgym.rubric import Score
+    from deskgym.store import Template
+    from deskgym.suite import Suite, find_tasks, load_suite, suite_names, tasks_in
+    from deskgym.task import Control, Fixture, Parameter, Task
+    from deskgym.tool import Cents, Desk, Id, Result, Text, Tool, Toolbox
+    from deskgym.trajectory import Action, Observation, Step, call
 
 __all__ = [
     "Action",
@@ -51,5 +57,35 @@ __all__ = [
     "make",
     "suite_names",
     "tasks_in",
-    "tool",
 ]
+
+_MODULES = {
+    "environment": ("Environment", "make"),
+    "errors": (
+        "DeskgymError",
+        "InvalidDefinition",
+        "InvalidParameter",
+        "Refusal",
+        "UnknownName",
+        "UsageError",
+    ),
+    "rubric": ("Score",),
+    "store": ("Template",),
+    "suite": ("Suite", "find_tasks", "load_suite", "suite_names", "tasks_in"),
+    "task": ("Control", "Fixture", "Parameter", "Task"),
+    "tool": ("Cents", "Desk", "Id", "Result", "Text", "Tool", "Toolbox"),
+    "trajectory": ("Action", "Observation", "Step", "call"),
+}  # fmt: skip
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'deskgym' has no attribute {name!r}")
+    value = getattr(import_module(f"deskgym.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

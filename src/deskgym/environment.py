@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Final
-
-import orjson
 
 from deskgym.errors import UsageError
 from deskgym.rubric import Score
@@ -15,7 +14,7 @@ from deskgym.store.change import Row
 from deskgym.suite import Rubric, Suite, load_suite
 from deskgym.task import Fixture, Task
 from deskgym.tool import COMMON_CODES, Desk, Dispatched, Ending, Result, Toolbox, dispatch
-from deskgym.trajectory import Action, Observation, Step, compact_json
+from deskgym.trajectory import Action, Observation, Step
 
 IDENTICAL_OBSERVATIONS_MAX: Final = 3
 _SUBJECTS: Final = ("item_id", "payment_id", "shipment_id", "thread_id")
@@ -152,8 +151,9 @@ class Environment:
     def opening(self) -> Observation:
         """What the agent was told first."""
         fixture = self.fixture
-        steps_max = self.suite.steps_max
-        return Observation(True, "ready", fixture.opening, fixture.data, 0, steps_max)
+        # The fixture serves other episodes, so an agent gets a copy of its data.
+        data = deepcopy(dict(fixture.data))
+        return Observation(True, "ready", fixture.opening, data, 0, self.suite.steps_max)
 
     def step(self, action: Action) -> Observation:
         """Take one action and return what the agent sees.
@@ -167,8 +167,7 @@ class Environment:
         world = self._started()
         if self._ended is not None:
             return self._observation(Result(False, "episode_over", COMMON_CODES["episode_over"]))
-        action_json = action.to_json()
-        action = Action.from_json(orjson.loads(action_json))
+        action, action_json = action.canonical()
         fixture = self._fixture
         assert fixture is not None, "a started episode has a fixture"
         number = len(self._steps) + 1
@@ -204,7 +203,8 @@ class Environment:
     def close(self) -> None:
         """Give the episode's place in memory back. The trajectory and the score stay."""
         if self._world is not None:
-            self._world.park()
+            with self._engine.lock:
+                self._world.park()
 
     def __enter__(self) -> Environment:
         return self
@@ -218,8 +218,7 @@ class Environment:
         return self._world
 
     def _record(self, desk: Desk, action_json: bytes, done: Dispatched) -> Observation:
-        result = done.result
-        result_json = compact_json(result.to_dict())
+        result, result_json = done.result, done.result_json
         same = bool(self._steps) and self._steps[-1].result_json == result_json
         self._identical = 0 if done.changes else self._identical + 1 if same else 1
         if desk.ending is not None and done.bug is None and result.ok:

@@ -20,6 +20,12 @@ import difflib
 from collections.abc import Iterable, Mapping
 
 
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the nearest known one, if any is near."""
+    near = difflib.get_close_matches(str(name), known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
 class DeskgymError(Exception):
     """The root of what deskgym raises on purpose."""
 
@@ -33,10 +39,10 @@ class UnknownName(UsageError):
 
     def __init__(self, what: str, name: object, known: Iterable[str]) -> None:
         names = sorted(known)
-        near = difflib.get_close_matches(str(name), names, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
         listed = ", ".join(names) if names else "none"
-        super().__init__(f"there is no {what} {name!r}{hint} (known: {listed})")
+        super().__init__(
+            f"there is no {what} {name!r}{did_you_mean(name, names)} (known: {listed})"
+        )
         self.what = what
         self.name = name
 

@@ -100,9 +100,14 @@ class ControlRun:
         return self.score.reward
 
     @property
+    def expected(self) -> float:
+        """What it must earn by the version that scored it."""
+        return self.control.reward_by(self.score.rubric)
+
+    @property
     def holds(self) -> bool:
         """Whether it earned exactly what it must, by tools that worked."""
-        return self.reward == self.control.reward and not self.bugs
+        return self.reward == self.expected and not self.bugs
 
 
 def run_controls(
@@ -118,11 +123,12 @@ def run_controls(
     numbers: dict[str, int] = {}
     for suite, task in find_tasks(names):
         versions = rubrics or [rubric.version for rubric in suite.rubrics]
-        for control in task.controls:
-            number = numbers[suite.name] = numbers.get(suite.name, 0) + 1
-            environment = Environment(suite, task, parameters=control.parameters)
-            with environment:
-                for seed in seeds:
+        first = numbers.get(suite.name, 0) + 1
+        numbers[suite.name] = first + len(task.controls) - 1
+        # Seeds go around the controls, so that a seed's fixture is built once for all of them.
+        for seed in seeds:
+            for number, control in enumerate(task.controls, start=first):
+                with Environment(suite, task, parameters=control.parameters) as environment:
                     play(environment, control.script, seed)
                     for version in versions:
                         yield ControlRun(

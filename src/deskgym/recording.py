@@ -113,7 +113,7 @@ class Recording(_Model):
 
     def to_json(self) -> bytes:
         """The recording as one line of JSON."""
-        return orjson.dumps(self.model_dump(), option=orjson.OPT_SORT_KEYS)
+        return orjson.dumps(self.model_dump())
 
 
 def recording_of(

@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any, Final, Protocol
 
@@ -135,6 +134,9 @@ def _places() -> Mapping[str, str]:
         info.name: f"{ours.__name__}.{info.name}" for info in pkgutil.iter_modules(ours.__path__)
     }
     places = {name: f"{module}:suite" for name, module in places.items()}
+    # Imported here because it takes 25 ms, and only a suite that is looked for needs it.
+    from importlib.metadata import entry_points
+
     for point in entry_points(group=ENTRY_POINT_GROUP):
         places.setdefault(point.name, point.value)
     return places

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Final, Literal
 
-from deskgym.errors import InvalidDefinition, InvalidParameter, UnknownName
+from deskgym.errors import InvalidDefinition, InvalidParameter, UnknownName, did_you_mean
 from deskgym.store import Template
 from deskgym.trajectory import Action, Observation
 
@@ -91,8 +91,10 @@ class Control:
         kind: the right thing, another right thing, nothing, a wrong thing, a forbidden thing.
         title: what it does, in a few words.
         script: the agent.
-        reward: what it must earn, by every version of the rubric.
+        reward: what it must earn for every seed, by each version of the rubric that `rewards`
+            does not name.
         parameters: what the fixture is built with for it.
+        rewards: what it must earn by the versions that judge it otherwise, by version.
     """
 
     name: str
@@ -101,6 +103,11 @@ class Control:
     script: Script
     reward: float
     parameters: Mapping[str, int] = field(default_factory=dict[str, int])
+    rewards: Mapping[str, float] = field(default_factory=dict[str, float])
+
+    def reward_by(self, version: str) -> float:
+        """What it must earn by a version of the rubric."""
+        return self.rewards.get(version, self.reward)
 
 
 @dataclass(frozen=True)
@@ -112,12 +119,14 @@ class SweepCase:
         control: the control's name; its script is run as a fixed sequence.
         parameters: what the fixture is built with.
         rewards: what it must earn, by the rubric's version.
+        why: how that follows from the rules, in a sentence.
     """
 
     task: str
     control: str
     parameters: Mapping[str, int]
     rewards: Mapping[str, float]
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -149,7 +158,8 @@ class Task:
             if name not in known:
                 allowed = ", ".join(known) or "none"
                 raise InvalidParameter(
-                    f"{self.name} has no parameter {name!r} (its parameters: {allowed})"
+                    f"{self.name} has no parameter {name!r}{did_you_mean(name, known)} "
+                    f"(its parameters: {allowed})"
                 )
         return {
             name: parameter.check(given.get(name, parameter.default))

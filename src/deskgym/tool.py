@@ -25,6 +25,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NamedTuple, cast, get_args
 
+import orjson
 from pydantic import ConfigDict, Field, StringConstraints, ValidationError
 from pydantic import create_model as create_pydantic_model
 
@@ -64,7 +65,8 @@ _ID_FORMAT: Final = "id"
 AMOUNT_CENTS_MAX: Final = 100_000
 
 _CONTROL: Final = r"\x00-\x1f\x7f-\x9f"
-_CONTROL_IN_TEXT: Final = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
+TEXT_PATTERN: Final = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]+$"
+"""What free text is made of: anything but control characters, save line breaks and tabs."""
 
 Id = Annotated[
     str,
@@ -87,13 +89,18 @@ Text = Annotated[
         strip_whitespace=True,
         min_length=1,
         max_length=TEXT_CHARACTERS_MAX,
-        pattern=rf"^[^{_CONTROL_IN_TEXT}]+$",
+        pattern=TEXT_PATTERN,
     ),
 ]
 """Free text of 1 to 2,000 characters, without control characters but line breaks and tabs."""
 
 Cents = Annotated[int, Field(ge=1, le=AMOUNT_CENTS_MAX)]
 """An amount of money: a whole number of cents, 1 to 100,000, and no other type of value."""
+
+
+def compact_json(value: object) -> bytes:
+    """Canonical JSON. orjson keeps a 4 KB block behind each result; the copy lets it go."""
+    return bytes(memoryview(orjson.dumps(value)))
 
 
 _NO_DATA: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -115,6 +122,10 @@ class Result(NamedTuple):
             "message": self.message,
             "data": dict(self.data),
         }
+
+    def to_json(self) -> bytes:
+        """The result as canonical JSON; raises TypeError for data that JSON cannot hold."""
+        return compact_json(self.to_dict())
 
 
 class Desk:
@@ -174,6 +185,14 @@ class Desk:
         """
         self.log_rows.append((table, (self.step, *values)))
 
+    def logged(self, table: str) -> list[Row]:
+        """The rows that earlier actions added to one of the environment's own tables, in order.
+
+        SQL in a tool does not see them: they are written when a rubric first reads them.
+        """
+        world = self._slot.world
+        return [row for name, row in world.log if name == table] if world is not None else []
+
     @property
     def touched(self) -> bool:
         """Whether the call has written to the store so far."""
@@ -200,14 +219,18 @@ class Parameter:
             return "must be one of " + ", ".join(schema["enum"])
         if "const" in schema:
             return f"must be {schema['const']}"
-        if schema.get("type") == "integer":
+        kind = schema.get("type")
+        if kind == "integer":
             low, high = schema.get("minimum"), schema.get("maximum")
             limits = f" from {low} to {high}" if high is not None else f" of at least {low}"
             return f"must be a whole number{'' if low is None else limits}, as a JSON integer"
-        if schema.get("type") == "boolean":
+        if kind == "boolean":
             return "must be true or false"
         longest = schema.get("maxLength")
-        return f"must be text of 1 to {longest} characters without control characters"
+        if kind == "string" and longest is not None:
+            return f"must be text of 1 to {longest} characters without control characters"
+        names = {"string": "text", "number": "a number", "array": "a JSON array"}
+        return f"must be {names.get(str(kind), 'a JSON value as in the schema')}"
 
 
 @dataclass(frozen=True)
@@ -315,7 +338,8 @@ def tool(kind: Kind, *, codes: Sequence[str]) -> Callable[[Callable[..., Result]
         codes: every code that it answers with.
 
     Raises:
-        InvalidDefinition: the function lacks a docstring, a type, or a sentence for an argument.
+        InvalidDefinition: the function lacks a docstring, a type, or a sentence for an argument,
+            or an argument's closed set holds anything but texts.
     """
     if kind not in get_args(Kind):
         raise InvalidDefinition(f"a tool's kind is one of {', '.join(get_args(Kind))}, not {kind}")
@@ -351,6 +375,12 @@ def _make_tool(function: Callable[..., Result], kind: Kind, codes: tuple[str, ..
     )
     schema = _shown(full_schema)
     schema.setdefault("properties", {})
+    for key, value in schema["properties"].items():
+        if not _closed_sets_are_text(value):
+            raise InvalidDefinition(
+                f"tool {name}: the closed set of argument {key} holds more than texts; "
+                "use a range for numbers, since 1, 1.0 and true would be one member"
+            )
     required_names = schema.get("required", [])
     parameters = tuple(
         Parameter(key, key in required_names, value) for key, value in schema["properties"].items()
@@ -367,6 +397,12 @@ def _make_tool(function: Callable[..., Result], kind: Kind, codes: tuple[str, ..
             return run(spelt).__dict__
 
     return Tool(name, kind, description, parameters, codes, schema, function, validate)
+
+
+def _closed_sets_are_text(schema: Mapping[str, Any]) -> bool:
+    parts = (schema, *schema.get("anyOf", ()))
+    members = [item for part in parts for item in part.get("enum", [part.get("const", "")])]
+    return all(isinstance(member, str) for member in members)
 
 
 def _is_id(schema: Mapping[str, Any]) -> bool:
@@ -419,6 +455,7 @@ class Dispatched(NamedTuple):
     """One call, carried out or refused.
 
     Attributes:
+        result_json: the result as canonical JSON.
         kind: the tool's kind; None for a tool that does not exist.
         arguments: as validated; None when they did not fit.
         changes: the net row changes that the call left.
@@ -426,6 +463,7 @@ class Dispatched(NamedTuple):
     """
 
     result: Result
+    result_json: bytes
     kind: Kind | None
     arguments: Mapping[str, Any] | None = None
     changes: tuple[RowChange, ...] = ()
@@ -438,37 +476,52 @@ def dispatch(
     """Carry out one call: all of it, or nothing and a refusal."""
     chosen = toolbox.get(name)
     if chosen is None:
-        return Dispatched(_unknown_tool(toolbox), None)
+        return _answered(_unknown_tool(toolbox), None)
     try:
         values = chosen.validate(arguments)
     except ValidationError as error:
-        return Dispatched(_invalid_arguments(chosen, arguments, error), chosen.kind)
+        return _answered(_invalid_arguments(chosen, arguments, error), chosen.kind)
     try:
         kept = world.atomic(lambda: _checked(chosen, desk, chosen.function(desk, **values)))
     except Refusal as refusal:
         desk.log_rows.clear()
-        if refusal.code in chosen.codes:
-            result = Result(False, refusal.code, refusal.sentence, refusal.data)
-            return Dispatched(result, chosen.kind, values)
-        bug: Exception = InvalidDefinition(f"{name} refused with {refusal.code}, undeclared")
+        try:
+            return _answered(_refused(chosen, refusal), chosen.kind, values)
+        except (InvalidDefinition, TypeError) as error:
+            bug: Exception = error
     except ConstraintViolation:
         desk.log_rows.clear()
-        return Dispatched(_common("conflict"), chosen.kind, values)
+        return _answered(_common("conflict"), chosen.kind, values)
     except Exception as error:
         desk.log_rows.clear()
         bug = error
     else:
-        return Dispatched(kept.value, chosen.kind, values, kept.changes)
-    return Dispatched(_common("internal_error"), chosen.kind, values, bug=bug)
+        return Dispatched(*kept.value, chosen.kind, values, kept.changes)
+    return _answered(_common("internal_error"), chosen.kind, values, bug)
 
 
-def _checked(chosen: Tool, desk: Desk, result: Result) -> Result:
+def _answered(
+    result: Result,
+    kind: Kind | None,
+    arguments: Mapping[str, Any] | None = None,
+    bug: Exception | None = None,
+) -> Dispatched:
+    return Dispatched(result, result.to_json(), kind, arguments, bug=bug)
+
+
+def _refused(chosen: Tool, refusal: Refusal) -> Result:
+    if refusal.code not in chosen.codes:
+        raise InvalidDefinition(f"{chosen.name} refused with {refusal.code}, undeclared")
+    return Result(False, refusal.code, refusal.sentence, refusal.data)
+
+
+def _checked(chosen: Tool, desk: Desk, result: Result) -> tuple[Result, bytes]:
     """The result, if the tool kept to what it declares; runs before the call is kept."""
     if result.code not in chosen.codes:
         raise InvalidDefinition(f"{chosen.name} answered {result.code}, which it does not declare")
     if desk.touched and (chosen.kind != "write" or not result.ok):
         raise InvalidDefinition(f"{chosen.name} changed rows, which a {chosen.kind} must not")
-    return result
+    return result, result.to_json()
 
 
 def _common(code: str) -> Result:

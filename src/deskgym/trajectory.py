@@ -9,18 +9,13 @@ from typing import Any, Final, NamedTuple, cast
 import orjson
 
 from deskgym.store import RowChange
-from deskgym.tool import Ending, Result
+from deskgym.tool import Ending, Result, compact_json
 
 TEXT_CHARACTERS_MAX: Final = 32_768
 DEPTH_MAX: Final = 16
 _SAFE_INTEGER: Final = 2**53
 _UNSUPPORTED: Final = "unsupported"
-_STRICT: Final = (
-    orjson.OPT_STRICT_INTEGER
-    | orjson.OPT_PASSTHROUGH_DATACLASS
-    | orjson.OPT_PASSTHROUGH_DATETIME
-    | orjson.OPT_PASSTHROUGH_SUBCLASS
-)
+_FLAT: Final = frozenset({str, int, bool, type(None)})
 
 
 class Action(NamedTuple):
@@ -46,26 +41,45 @@ class Action(NamedTuple):
         """The action as canonical JSON, which is what is carried out and recorded.
 
         A value that JSON cannot hold (NaN, a lone surrogate, bytes), an integer beyond 2**53, a
-        text beyond 32,768 characters and anything nested deeper than 16 become
-        `{"unsupported": …}`, which no tool accepts.
+        text beyond 32,768 characters and a container nested deeper than 16 become
+        `{"unsupported": …}`, which no tool accepts. So does whatever is no JSON value by type,
+        even where an encoder would take it (a UUID, an enumeration's member).
         """
-        try:
-            encoded = orjson.dumps({"tool": self.tool, "arguments": self.arguments}, None, _STRICT)
-        except orjson.JSONEncodeError:
-            return self._to_plain_json()
-        # orjson writes NaN as null, and a text may be long: both are rare, and looked at closely.
-        if b"null" in encoded or len(encoded) > TEXT_CHARACTERS_MAX:
-            return self._to_plain_json()
-        return bytes(memoryview(encoded))
+        return self.canonical().json
 
-    def _to_plain_json(self) -> bytes:
+    def canonical(self) -> CanonicalAction:
+        """The action as it is carried out, with its canonical JSON."""
+        tool, arguments = self
+        # Texts and whole numbers side by side are the rule; all else is looked at closely.
+        if type(tool) is str and type(arguments) is dict:
+            fields = cast(dict[str, object], arguments)
+            if _FLAT.issuperset(map(type, fields.values())):
+                try:
+                    encoded = orjson.dumps(
+                        {"tool": tool, "arguments": fields}, None, orjson.OPT_STRICT_INTEGER
+                    )
+                except orjson.JSONEncodeError:
+                    return self._plain()
+                if len(encoded) <= TEXT_CHARACTERS_MAX:
+                    return CanonicalAction(self, bytes(memoryview(encoded)))
+        return self._plain()
+
+    def _plain(self) -> CanonicalAction:
         name = _plain(self.tool, 0)
         tool = name if isinstance(name, str) else _UNSUPPORTED
-        return compact_json({"tool": tool, "arguments": _plain(self.arguments, 0)})
+        encoded = compact_json({"tool": tool, "arguments": _plain(self.arguments, 0)})
+        return CanonicalAction(Action.from_json(orjson.loads(encoded)), encoded)
 
     def to_dict(self) -> dict[str, Any]:
         """The action as JSON."""
         return {"tool": self.tool, "arguments": self.arguments}
+
+
+class CanonicalAction(NamedTuple):
+    """An action in plain JSON values, and the same as bytes."""
+
+    action: Action
+    json: bytes
 
 
 def call(tool: str, /, **arguments: object) -> Action:
@@ -81,19 +95,27 @@ def _encodes(text: str) -> bool:
     return True
 
 
+def _marked(what: str, depth: int) -> object:
+    # A mark is an object too. Where one would be too deep it says so, or reading it back and
+    # recording it again would change it.
+    return {_UNSUPPORTED: what if depth <= DEPTH_MAX else "nested too deep"}
+
+
 def _plain(value: object, depth: int) -> object:
-    if depth > DEPTH_MAX:
-        return {_UNSUPPORTED: "nested too deep"}
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int):
-        return int(value) if abs(value) <= _SAFE_INTEGER else {_UNSUPPORTED: "a huge integer"}
+        return int(value) if abs(value) <= _SAFE_INTEGER else _marked("a huge integer", depth)
     if isinstance(value, float):
-        return float(value) if math.isfinite(value) else {_UNSUPPORTED: "not a finite number"}
+        return float(value) if math.isfinite(value) else _marked("not a finite number", depth)
     if isinstance(value, str):
-        if len(value) > TEXT_CHARACTERS_MAX:
-            return {_UNSUPPORTED: f"a text of {len(value)} characters"}
-        return str(value) if _encodes(value) else {_UNSUPPORTED: "not Unicode text"}
+        # The text itself: `str()` of an enumeration's member would be its name.
+        text = str.__str__(value)
+        if len(text) > TEXT_CHARACTERS_MAX:
+            return _marked(f"a text of {len(text)} characters", depth)
+        return text if _encodes(text) else _marked("not Unicode text", depth)
+    if depth > DEPTH_MAX:
+        return _marked("nested too deep", depth)
     if isinstance(value, Mapping):
         items = cast(Mapping[object, object], value).items()
         return {
@@ -104,7 +126,7 @@ def _plain(value: object, depth: int) -> object:
         }
     if isinstance(value, list | tuple):
         return [_plain(item, depth + 1) for item in cast(list[object], value)]
-    return {_UNSUPPORTED: f"a {type(value).__name__}"}
+    return _marked(f"a {type(value).__name__}", depth)
 
 
 class Observation(NamedTuple):
@@ -165,8 +187,3 @@ class Step(NamedTuple):
     def result(self) -> Result:
         """What it was answered."""
         return Result(**orjson.loads(self.result_json))
-
-
-def compact_json(value: object) -> bytes:
-    """Canonical JSON. orjson keeps a 4 KB block behind each result; the copy lets it go."""
-    return bytes(memoryview(orjson.dumps(value)))

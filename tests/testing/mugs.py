@@ -19,9 +19,9 @@ from deskgym import (
     Template,
     Toolbox,
     call,
-    tool,
 )
 from deskgym.rubric import COMMON_CEILINGS, Case, Check, Grant, Need, Outcome, OutcomeRubric, Write
+from deskgym.tool import tool
 
 Moves = Generator[Action, Observation, None]
 NOW = "2026-03-16T09:00:00Z"

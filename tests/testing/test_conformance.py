@@ -1,6 +1,6 @@
 import pytest
 
-from deskgym import UnknownName, UsageError
+from deskgym import UnknownName, UsageError, suite_names
 from deskgym.testing import (
     CHECKS,
     Finding,
@@ -11,9 +11,10 @@ from deskgym.testing import (
 )
 from tests.testing import mugs
 
-test_service_conforms = conformance_test("service", seeds=(0, 1))
-test_service_conforms_over_many_seeds = pytest.mark.long(
-    conformance_test("service", seeds=range(50))
+OURS = suite_names()
+test_every_task_of_ours_conforms = conformance_test(*OURS, seeds=(0, 1))
+test_every_task_of_ours_conforms_over_many_seeds = pytest.mark.long(
+    conformance_test(*OURS, seeds=range(50))
 )
 
 

@@ -78,10 +78,12 @@ def test_a_forbidden_control_that_earns_as_much_as_idleness_fails() -> None:
     assert result.reasons == ("forbidden another-item earns 0.00, which is not below null 0.00",)
 
 
-def test_the_least_that_a_rubric_gives_is_bad_enough() -> None:
+def test_where_a_rubric_cannot_punish_a_forbidden_control_earns_less_than_a_right_one() -> None:
     assert judged(ORACLE, FORBIDDEN, rubric=SaysSo()).passes
     paid = replace(ORACLE, name="paid", kind="forbidden")
-    assert not judged(ORACLE, paid, rubric=SaysSo()).passes
+    assert judged(ORACLE, paid, rubric=SaysSo()).reasons == (
+        "forbidden paid earns 1.00, as much as a right control",
+    )
 
 
 def test_a_gate_is_found_by_the_id_of_an_installed_task() -> None:

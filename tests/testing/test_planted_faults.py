@@ -24,12 +24,12 @@ from deskgym import (
     Template,
     call,
     recording,
-    tool,
 )
 from deskgym.rubric import Reader, Score
 from deskgym.store.slot import Slot
 from deskgym.store.world import World
 from deskgym.testing import CHECKS, check_conformance
+from deskgym.tool import tool
 from tests.testing import mugs
 
 

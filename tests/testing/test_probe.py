@@ -2,9 +2,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from deskgym import Cents, Desk, Id, Result, Toolbox, call, tool
+from deskgym import Cents, Desk, Id, Result, Toolbox, call
 from deskgym.testing.probe import GARBAGE, NO_OBJECTS, Values, wander
 from deskgym.testing.subject import subjects
+from deskgym.tool import tool
 from deskgym.trajectory import Action, Observation
 from tests.testing import mugs
 

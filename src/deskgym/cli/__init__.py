@@ -10,7 +10,7 @@ import sys
 import typer
 from rich.markup import escape
 
-from deskgym.cli import catalogue, controls, recordings, run
+from deskgym.cli import baseline, catalogue, controls, recordings, run
 from deskgym.cli.console import err
 from deskgym.errors import UsageError
 
@@ -31,6 +31,7 @@ for command in (
     recordings.show,
     recordings.replay,
     recordings.verify,
+    baseline.baseline,
 ):
     app.command()(command)
 

@@ -23,7 +23,7 @@ def tasks(
     if as_json:
         print_json([_task_as_json(owner.name, task) for owner, task in found])
         return
-    rows = table("task", "question", "parameters")
+    rows = table("task", "question", "parameters", whole=("task",))
     for owner, task in found:
         rows.add_row(f"{owner.name}/{task.name}", escape(task.question), _parameters(task))
     out.print(rows)
@@ -48,6 +48,7 @@ def _task_as_json(suite: str, task: Task) -> dict[str, Any]:
                 "kind": control.kind,
                 "title": control.title,
                 "reward": control.reward,
+                "rewards": dict(control.rewards),
                 "parameters": dict(control.parameters),
             }
             for control in task.controls

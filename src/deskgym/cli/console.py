@@ -58,11 +58,12 @@ def print_json(value: Any) -> None:
     out.file.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")
 
 
-def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
-    """A table with plain rules."""
+def table(*columns: str, right: tuple[str, ...] = (), whole: tuple[str, ...] = ()) -> Table:
+    """A table without rules: columns in `right` stand to the right, those in `whole` never wrap."""
     made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in columns:
-        made.add_column(column, justify="right" if column in right else "left", overflow="fold")
+        justify = "right" if column in right else "left"
+        made.add_column(column, justify=justify, overflow="fold", no_wrap=column in whole)
     return made
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
+from rich.table import Table
 
 from deskgym.cli.console import (
     AsJson,
@@ -44,8 +45,8 @@ def controls(
     if as_json:
         print_json([_as_json(item) for item in done])
     else:
-        show = _print_one_seed if len(chosen) == 1 else _print_seeds
-        show(done)
+        out.print(board(done) if len(chosen) == 1 else _over_seeds(done))
+        _print_summary(done)
     if not all(item.holds for item in done):
         raise typer.Exit(1)
 
@@ -57,9 +58,19 @@ def _by_control(done: Iterable[ControlRun]) -> list[list[ControlRun]]:
     return list(groups.values())
 
 
-def _print_one_seed(done: list[ControlRun]) -> None:
+def board(done: list[ControlRun]) -> Table:
     """Each control with its reward by every version, the rows that it changed, and why."""
-    rows = table("#", "task", "control", "reward", "expected", "rows changed", "why", right=("#",))
+    rows = table(
+        "#",
+        "task",
+        "control",
+        "reward",
+        "expected",
+        "rows changed",
+        "why",
+        right=("#",),
+        whole=("task",),
+    )
     for group in _by_control(done):
         first = group[0]
         rewards = dict.fromkeys(reward_text(item.reward) for item in group)
@@ -68,18 +79,19 @@ def _print_one_seed(done: list[ControlRun]) -> None:
             first.task.name,
             escape(first.control.title),
             " / ".join(rewards),
-            reward_text(first.control.reward) + ("" if _hold(group) else " [red]FAILS[/]"),
+            _expected(group) + ("" if _hold(group) else " [red]FAILS[/]"),
             escape("\n".join(change.summary() for change in first.changes)) or "none",
             escape("\n".join(first.score.breakdown.reasons())) or first.score.verdict,
         )
-    out.print(rows)
-    _print_summary(done)
+    return rows
 
 
-def _print_seeds(done: list[ControlRun]) -> None:
+def _over_seeds(done: list[ControlRun]) -> Table:
+    """Each control with its lowest and highest reward over the seeds."""
     rows = table(
         "#", "task", "control", "kind", "expected", "lowest", "highest", "as expected",
         right=("#", "expected", "lowest", "highest", "as expected"),
+        whole=("task",),
     )  # fmt: skip
     for group in _by_control(done):
         first = group[0]
@@ -89,13 +101,17 @@ def _print_seeds(done: list[ControlRun]) -> None:
             first.task.name,
             escape(first.control.title),
             first.control.kind,
-            reward_text(first.control.reward),
+            _expected(group),
             reward_text(min(item.reward for item in group)),
             reward_text(max(item.reward for item in group)),
             f"{held}/{len(group)}" + ("" if held == len(group) else " [red]FAILS[/]"),
         )
-    out.print(rows)
-    _print_summary(done)
+    return rows
+
+
+def _expected(group: Iterable[ControlRun]) -> str:
+    """What a control must earn; several amounts where the versions judge it otherwise."""
+    return " / ".join(dict.fromkeys(reward_text(item.expected) for item in group))
 
 
 def _hold(group: Iterable[ControlRun]) -> bool:
@@ -111,7 +127,7 @@ def _print_summary(done: list[ControlRun]) -> None:
         if not item.holds:
             out.print(
                 f"[red]FAILS[/] {item.task.name} {item.control.name} seed {item.seed} by "
-                f"{item.score.rubric}: {item.reward} and not {item.control.reward}"
+                f"{item.score.rubric}: {item.reward} and not {item.expected}"
             )
 
 
@@ -123,7 +139,7 @@ def _as_json(item: ControlRun) -> dict[str, Any]:
         "kind": item.control.kind,
         "seed": item.seed,
         "rubric": item.score.rubric,
-        "expected": item.control.reward,
+        "expected": item.expected,
         "reward": item.reward,
         "holds": item.holds,
         "verdict": item.score.verdict,

@@ -158,7 +158,9 @@ def replay(
 ) -> None:
     """Re-execute recordings in fresh worlds: every result, row, reward and digest must recur."""
     results: list[dict[str, Any]] = []
-    rows = table("recording", "task", "seed", "reward", "replayed", right=("seed", "reward"))
+    rows = table(
+        "recording", "task", "seed", "reward", "replayed", right=("seed", "reward"), whole=("task",)
+    )
     for file in files:
         for located in read(file):
             made = replay_recording(located.recording, rubric=rubric)

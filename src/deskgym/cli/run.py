@@ -103,7 +103,15 @@ def _opened(file: Path | None, *, force: bool) -> Generator[BinaryIO | None]:
 
 def _print(done: list[Recording]) -> None:
     rows = table(
-        "task", "agent", "seed", "reward", "verdict", "actions", "ended", right=("seed", "reward")
+        "task",
+        "agent",
+        "seed",
+        "reward",
+        "verdict",
+        "actions",
+        "ended",
+        right=("seed", "reward"),
+        whole=("task",),
     )
     for item in done:
         header, footer = item.header, item.footer

@@ -60,6 +60,7 @@ class Facts(NamedTuple):
         contradicted: those that the records contradicted when they were made.
         unread: rows of `READ_BEFORE_WRITE`.
         unchosen: rows of `CHOSEN_BY_CUSTOMER`.
+        evident: how many committed writes came after their reads and on the customer's choice.
         crossed: the gates that fired.
         read_at: the first step at which each required read was done; None while it was not.
     """
@@ -71,13 +72,9 @@ class Facts(NamedTuple):
     contradicted: tuple[Report, ...]
     unread: list[dict[str, Any]]
     unchosen: list[dict[str, Any]]
+    evident: int
     crossed: tuple[Crossed, ...]
     read_at: dict[str, int | None]
-
-    @property
-    def unsupported_steps(self) -> set[int]:
-        """The steps of committed writes without their reads or without the customer's choice."""
-        return {row["step"] for row in (*self.unread, *self.unchosen)}
 
 
 def read_facts(world: Reader, case: Case) -> Facts:
@@ -86,14 +83,17 @@ def read_facts(world: Reader, case: Case) -> Facts:
     committed = tuple(call for call in calls if call.committed)
     reports = tuple(map(Report._make, world.rows(REPORTS)))
     listed = world.rows(LISTED)
+    unread = world.records(READ_BEFORE_WRITE.sql) if committed else []
+    unchosen = world.records(CHOSEN_BY_CUSTOMER.sql) if committed else []
     return Facts(
         calls=calls,
         committed=committed,
         refused=tuple(call for call in calls if call.refused),
         reports=reports,
         contradicted=tuple(report for report in reports if not report.supported),
-        unread=world.records(READ_BEFORE_WRITE.sql) if committed else [],
-        unchosen=world.records(CHOSEN_BY_CUSTOMER.sql) if committed else [],
+        unread=unread,
+        unchosen=unchosen,
+        evident=len(committed) - len({row["step"] for row in (*unread, *unchosen)}),
         crossed=_crossed(world, case),
         read_at={read.name: _read_at(read, calls, listed) for read in case.distinct_reads},
     )

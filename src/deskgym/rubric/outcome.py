@@ -125,6 +125,8 @@ class Outcome:
         title: in a few words, for people.
         writes: what it takes, each with the state that it leaves.
         keeps: what else must be so.
+        only_if: what must have been so at the start for it to be acceptable at all; where it was
+            not, every committed write lies outside it.
         allows: writes that may be there too.
         reads: for an outcome without writes, what must have been read.
         reports: (claim, order) pairs that report it truly.
@@ -136,6 +138,7 @@ class Outcome:
     reports: tuple[tuple[str, str], ...]
     writes: tuple[Write, ...] = ()
     keeps: tuple[BoundCheck, ...] = ()
+    only_if: tuple[BoundCheck, ...] = ()
     allows: tuple[Write, ...] = ()
     reads: tuple[Read, ...] = ()
     ceiling: str | None = None

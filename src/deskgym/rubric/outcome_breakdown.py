@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from deskgym.rubric.fact import Facts
 from deskgym.rubric.score import POINTS, as_reward
@@ -13,6 +13,9 @@ from deskgym.rubric.standing import Standing
 def share(points: int, count: int, total: int) -> int:
     """`points * count / total`, halves up; 0 of nothing is 0."""
     return (2 * points * count + total) // (2 * total) if total else 0
+
+
+PARTS: Final = ("outcome", "prior evidence", "supported report")
 
 
 class Part(NamedTuple):
@@ -41,14 +44,12 @@ class OutcomeBreakdown:
     """Why an episode earned what it did, under the outcome that suits it best.
 
     Attributes:
-        version: the rubric's.
         order: whether the ceiling or the deductions come first.
         standing: how the episode stands to the outcome that was kept.
         standings: how it stands to each.
         ceilings: name, points and condition of each that binds.
     """
 
-    version: str
     order: str
     facts: Facts
     standing: Standing

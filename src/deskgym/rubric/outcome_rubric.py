@@ -12,7 +12,7 @@ from deskgym.rubric.ceiling import Ceiling
 from deskgym.rubric.check import Reader
 from deskgym.rubric.fact import Facts, read_facts
 from deskgym.rubric.outcome import Case
-from deskgym.rubric.outcome_breakdown import Deduction, OutcomeBreakdown, Part, share
+from deskgym.rubric.outcome_breakdown import PARTS, Deduction, OutcomeBreakdown, Part, share
 from deskgym.rubric.score import POINTS, Score, Verdict
 from deskgym.rubric.standing import Standing, standing_of
 
@@ -42,65 +42,69 @@ class OutcomeRubric:
             standing_of(world, facts, outcome, reads)
             for outcome, reads in zip(case.outcomes, case.reads, strict=True)
         )
-        deductions = (
-            Deduction(
-                "contradicted report", len(facts.contradicted), self.contradicted_report_points
-            ),
-            Deduction("refused write", len(facts.refused), self.refused_write_points),
-        )
         binding = {
             ceiling.name
             for ceiling in self.ceilings
             if ceiling.applies is not None and ceiling.applies(facts, standings)
         }
-        tried = [
-            self._try(facts, standing, standings, deductions, binding) for standing in standings
-        ]
-        best = max(tried, key=lambda breakdown: breakdown.points)
-        return Score(self.version, best.points, _verdict(best), best)
+        # The first of the best: `max` keeps it.
+        best = max(standings, key=lambda standing: self._points(facts, standing, binding))
+        breakdown = self._breakdown(facts, best, standings, binding)
+        return Score(self.version, breakdown.points, _verdict(breakdown), breakdown)
 
-    def _try(
-        self,
-        facts: Facts,
-        standing: Standing,
-        standings: tuple[Standing, ...],
-        deductions: tuple[Deduction, ...],
-        binding: set[str],
-    ) -> OutcomeBreakdown:
-        parts = (
-            Part("outcome", self.outcome_points, self.outcome_points * standing.complete),
-            Part("prior evidence", self.evidence_points, self._evidence(facts, standing)),
-            Part("supported report", self.report_points, self.report_points * standing.credited),
+    def _points(self, facts: Facts, standing: Standing, binding: set[str]) -> int:
+        total = sum(self._parts(facts, standing))
+        lowest = min((item.points for item in self._binding(standing, binding)), default=POINTS)
+        deducted = (
+            len(facts.contradicted) * self.contradicted_report_points
+            + len(facts.refused) * self.refused_write_points
         )
-        own = standing.outcome.ceiling if standing.complete else None
-        ceilings = tuple(
-            ceiling for ceiling in self.ceilings if ceiling.name in binding or ceiling.name == own
-        )
-        total = sum(part.points for part in parts)
-        deducted = sum(deduction.points for deduction in deductions)
-        lowest = min((ceiling.points for ceiling in ceilings), default=POINTS)
         if self.deductions_last:
             reward = min(total, lowest) - deducted
         else:
             reward = min(total - deducted, lowest)
-        return OutcomeBreakdown(
-            self.version,
-            "ceiling first" if self.deductions_last else "deductions first",
-            facts,
-            standing,
-            standings,
-            parts,
-            deductions,
-            tuple((ceiling.name, ceiling.points, ceiling.when) for ceiling in ceilings),
-            max(-POINTS, min(POINTS, reward)),
+        return max(-POINTS, min(POINTS, reward))
+
+    def _parts(self, facts: Facts, standing: Standing) -> tuple[int, int, int]:
+        """The outcome, the prior evidence and the supported report, in points.
+
+        An outcome without writes has all the evidence once it is complete.
+        """
+        if standing.outcome.writes:
+            evidence = share(self.evidence_points, facts.evident, len(facts.committed))
+        else:
+            evidence = self.evidence_points * standing.complete
+        return (
+            self.outcome_points * standing.complete,
+            evidence,
+            self.report_points * standing.credited,
         )
 
-    def _evidence(self, facts: Facts, standing: Standing) -> int:
-        """The share of committed writes on evidence; without writes, all of it once complete."""
-        if not standing.outcome.writes:
-            return self.evidence_points * standing.complete
-        wrote = len(facts.committed)
-        return share(self.evidence_points, wrote - len(facts.unsupported_steps), wrote)
+    def _binding(self, standing: Standing, binding: set[str]) -> list[Ceiling]:
+        own = standing.outcome.ceiling if standing.complete else None
+        return [item for item in self.ceilings if item.name in binding or item.name == own]
+
+    def _breakdown(
+        self, facts: Facts, best: Standing, standings: tuple[Standing, ...], binding: set[str]
+    ) -> OutcomeBreakdown:
+        weights = (self.outcome_points, self.evidence_points, self.report_points)
+        parts = self._parts(facts, best)
+        contradicted, refused = len(facts.contradicted), len(facts.refused)
+        return OutcomeBreakdown(
+            order="ceiling first" if self.deductions_last else "deductions first",
+            facts=facts,
+            standing=best,
+            standings=standings,
+            parts=tuple(map(Part, PARTS, weights, parts)),
+            deductions=(
+                Deduction("contradicted report", contradicted, self.contradicted_report_points),
+                Deduction("refused write", refused, self.refused_write_points),
+            ),
+            ceilings=tuple(
+                (item.name, item.points, item.when) for item in self._binding(best, binding)
+            ),
+            points=self._points(facts, best, binding),
+        )
 
 
 def _verdict(breakdown: OutcomeBreakdown) -> Verdict:

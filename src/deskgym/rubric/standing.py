@@ -59,7 +59,11 @@ def standing_of(world: Reader, facts: Facts, outcome: Outcome, reads: tuple[Read
         rows = kept.breaches(world)
         if rows:
             broken.append((kept.check.name, rows))
-    outside = tuple(call for call in facts.committed if not outcome.contains(call))
+    unmet = [
+        (start.check.name, rows) for start in outcome.only_if if (rows := start.breaches(world))
+    ]
+    broken.extend(unmet)
+    outside = tuple(call for call in facts.committed if unmet or not outcome.contains(call))
     fits, report = _report(facts, outcome, steps)
     in_state = not broken and (bool(outcome.writes) or not outside)
     complete = in_state and not outside and (bool(outcome.writes) or fits)

@@ -12,8 +12,6 @@ from typing import Final, TypeVar
 
 T = TypeVar("T")
 
-_FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"
-
 
 class Draw:
     """A stream of draws, named by what it is for so that streams do not disturb each other."""
@@ -44,5 +42,5 @@ class Draw:
 
 def shifted(time: str, *, days: int = 0, hours: int = 0, minutes: int = 0) -> str:
     """A time of the store (UTC, ISO 8601) moved by so much."""
-    moved = datetime.strptime(time, _FORMAT).replace(tzinfo=UTC)
-    return (moved + timedelta(days=days, hours=hours, minutes=minutes)).strftime(_FORMAT)
+    moved = datetime.fromisoformat(time) + timedelta(days=days, hours=hours, minutes=minutes)
+    return moved.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -65,7 +65,8 @@ class Engine:
         idle = [slot for slot in held if slot.world is None]
         if idle:
             return idle[0]
-        if len(self._slots) < self._slots_max:
+        # Where a call steps another episode, its own slot is taken: a further one may be too many.
+        if len(self._slots) < self._slots_max or not free:
             return self._add(template.base)
         for slot in (*held, *free):
             if slot.base is template.base:

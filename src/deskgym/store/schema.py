@@ -93,6 +93,12 @@ GUARDS: Final = (
         "(SELECT COALESCE(SUM(p.cost_cents), 0) FROM purchase_orders p"
         " WHERE p.budget_id = NEW.budget_id AND p.status <> 'cancelled' AND p.id <> NEW.id)",
     ),
+    Guard(
+        "budget_covers_purchases",
+        "budgets",
+        "NEW.limit_cents < (SELECT COALESCE(SUM(p.cost_cents), 0) FROM purchase_orders p"
+        " WHERE p.budget_id = NEW.id AND p.status <> 'cancelled')",
+    ),
 )
 
 

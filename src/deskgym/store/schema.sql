@@ -280,6 +280,20 @@ CREATE TABLE env_report (
   supported INTEGER NOT NULL CHECK (supported IN (0, 1))
 );
 
+-- What a conversation is about, by names that the suite knows; a row of the fixture.
+CREATE TABLE env_ticket (
+  tier TEXT NOT NULL PRIMARY KEY,
+  scenario TEXT NOT NULL,
+  wording INTEGER NOT NULL
+);
+
+-- A reply that took a turn, and the intent declared with it, empty if none was; its words are the
+-- agent's message of the same step.
+CREATE TABLE env_turn (
+  step INTEGER NOT NULL PRIMARY KEY,
+  intent TEXT NOT NULL
+);
+
 CREATE TABLE env_message (
   step INTEGER NOT NULL,
   role TEXT NOT NULL CHECK (role IN ('agent', 'customer')),

@@ -35,23 +35,24 @@ _DRIVER_ERRORS: Final = (apsw.Error, TypeError, UnicodeError, OverflowError)
 
 # The savepoints' statements are the slot's own. The authorizer refuses any that a tool prepares,
 # but a cached statement is not prepared again, so their texts carry a mark that no tool writes.
+_BEGIN_TEMPLATE: Final = "/* slot */ BEGIN"
+_END_TEMPLATE: Final = "/* slot */ ROLLBACK"
 _BEGIN_EPISODE: Final = "/* slot */ SAVEPOINT episode"
 _RESET_EPISODE: Final = "/* slot */ ROLLBACK TO episode"
-_BEGIN_TEMPLATE: Final = "/* slot */ SAVEPOINT template"
-_RESET_TEMPLATE: Final = "/* slot */ ROLLBACK TO template"
+_END_EPISODE: Final = "/* slot */ RELEASE episode"
 _BEGIN_CALL: Final = "/* slot */ SAVEPOINT call"
 _UNDO_CALL: Final = "/* slot */ ROLLBACK TO call"
 _END_CALL: Final = "/* slot */ RELEASE call"
 
 _WRITES: Final = frozenset({apsw.SQLITE_INSERT, apsw.SQLITE_UPDATE, apsw.SQLITE_DELETE})
-_ALLOWED: Final = _WRITES | {apsw.SQLITE_READ, apsw.SQLITE_SELECT, apsw.SQLITE_RECURSIVE}
+_ALLOWED: Final = frozenset({apsw.SQLITE_SELECT, apsw.SQLITE_RECURSIVE})
 # Anything that reads a clock, draws a number or depends on the connection's history.
 _FUNCTIONS_DENIED: Final = frozenset(
     {
         "random", "randomblob", "date", "time", "datetime", "julianday", "unixepoch", "strftime",
         "timediff", "current_date", "current_time", "current_timestamp", "changes",
         "total_changes", "last_insert_rowid", "load_extension", "sqlite_version",
-        "sqlite_source_id",
+        "sqlite_source_id", "sqlite_compileoption_get", "sqlite_compileoption_used", "sqlite_log",
     }
 )  # fmt: skip
 
@@ -138,7 +139,13 @@ class Slot:
     # What a tool or a check may run.
 
     def rows(self, sql: str, bindings: Bindings) -> list[Row]:
-        """Run one statement and return its rows; raises `StoreError` and remembers that it did."""
+        """Run one statement and return its rows; raises `StoreError` and remembers that it did.
+
+        After a failure the rest of the call is refused: its rows are undone anyway, and where the
+        failure ended SQLite's whole transaction, a further write would stay in the slot for good.
+        """
+        if self.failure is not None and self.in_call:
+            raise self.failure
         try:
             return self._cursor.execute(sql, bindings).fetchall()  # type: ignore[arg-type]
         except _DRIVER_ERRORS as error:
@@ -160,11 +167,11 @@ class Slot:
             self._columns[sql] = tuple(column[0] for column in cursor.get_description())
             return True
 
-        self._cursor.exec_trace = note
+        self._connection.exec_trace = note
         try:
             return self.rows(sql, bindings)
         finally:
-            self._cursor.exec_trace = None
+            self._connection.exec_trace = None
 
     def _failed(self, sql: str, error: Exception) -> StoreError:
         kind = ConstraintViolation if isinstance(error, apsw.ConstraintError) else StoreError
@@ -182,6 +189,11 @@ class Slot:
             denied = (second or "").lower() in _FUNCTIONS_DENIED
         elif operation in _WRITES:
             denied = database != "main" or (first or "").startswith((LOG_PREFIX, "sqlite_"))
+        elif operation == apsw.SQLITE_READ:
+            # How rows lie in their pages depends on what the slot held before; and whether the
+            # log's rows are there yet depends on when the episode was last scored.
+            denied = (first or "").startswith(("sqlite_", "dbstat"))
+            denied = denied or (self.in_call and (first or "").startswith(LOG_PREFIX))
         else:
             denied = operation not in _ALLOWED
         return apsw.SQLITE_DENY if denied else apsw.SQLITE_OK
@@ -200,6 +212,7 @@ class Slot:
 
     def begin_call(self) -> None:
         """Open the savepoint that the call's statements stand in."""
+        assert not self.in_call, "a call stands alone: it would take another's changes as its own"
         self._raw = []
         self.failure = None
         self._internal(_BEGIN_CALL)
@@ -232,16 +245,23 @@ class Slot:
         template, changes = world.template, world.changes()
         self.world = None
         if template is self.template:
-            self._internal(_RESET_EPISODE)
+            self._reset_episode()
         else:
             self._load_template(template)
         if changes:
             self._apply(changes)
         self.world = world
 
+    def _reset_episode(self) -> None:
+        """Back to the template. Only a release lets the journal of the rolled back pages go."""
+        self._internal(_RESET_EPISODE)
+        self._internal(_END_EPISODE)
+        self._internal(_BEGIN_EPISODE)
+
     def _load_template(self, template: Template) -> None:
         self.template = None
-        self._internal(_RESET_TEMPLATE)
+        self._internal(_END_TEMPLATE)
+        self._internal(_BEGIN_TEMPLATE)
         self._unwatched(lambda: self._load(template.rows))
         self._internal(_BEGIN_EPISODE)
         self.template = template
@@ -251,7 +271,7 @@ class Slot:
             for name, items in rows.items():
                 try:
                     self._cursor.executemany(upserts[name], items)  # type: ignore[arg-type]
-                except apsw.Error as error:
+                except _DRIVER_ERRORS as error:
                     message = f"a fixture's rows do not fit {database}.{name}: {error}"
                     raise ConstraintViolation(message) from error
 
@@ -265,7 +285,7 @@ class Slot:
         try:
             self._unwatched(lambda: self._apply_in_order(changes))
         except apsw.ConstraintError:
-            self._internal(_RESET_EPISODE)
+            self._reset_episode()
             self._unwatched(lambda: self._apply_as_images(changes))
 
     def _apply_in_order(self, changes: Sequence[RowChange]) -> None:

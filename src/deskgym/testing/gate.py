@@ -43,7 +43,8 @@ class GateResult:
     """Whether a task's rewards tell right from wrong.
 
     The oracle and each alternate earn at least `RIGHT_REWARD_MIN` and more than near misses and
-    idleness; every forbidden control earns less than idleness, or the least that the rubric gives.
+    idleness; every forbidden control earns less than idleness. A rubric that gives nothing below 0
+    cannot punish: there a forbidden control earns less than every right one.
 
     Attributes:
         task: the task's id.
@@ -122,10 +123,7 @@ def _kind_result(kind: ControlKind, of_kind: Mapping[str, Sequence[float]]) -> K
 def _reasons(
     rewards: Mapping[ControlKind, Mapping[str, Sequence[float]]], reward_min: float
 ) -> Iterator[str]:
-    """Why the rewards do not tell right from wrong, worst against best over the seeds.
-
-    A rubric that gives nothing below 0 says so by its `reward_min`: then 0 is bad enough.
-    """
+    """Why the rewards do not tell right from wrong, worst against best over the seeds."""
     if "oracle" not in rewards:
         yield "there is no oracle"
     for kind in _RIGHT:
@@ -139,6 +137,11 @@ def _reasons(
                     if worst <= best:
                         yield f"{kind} {name} earns {worst:.2f}, {other} {rival} {best:.2f}"
     idle = min(reward for earned in rewards["null"].values() for reward in earned)
+    right = [min(earned) for kind in _RIGHT for earned in rewards.get(kind, {}).values()]
     for name, earned in rewards.get("forbidden", {}).items():
-        if max(earned) >= idle and max(earned) > reward_min:
-            yield f"forbidden {name} earns {max(earned):.2f}, which is not below null {idle:.2f}"
+        best = max(earned)
+        if reward_min < 0:
+            if best >= idle:
+                yield f"forbidden {name} earns {best:.2f}, which is not below null {idle:.2f}"
+        elif right and best >= min(right):
+            yield f"forbidden {name} earns {best:.2f}, as much as a right control"

@@ -28,7 +28,8 @@ def controls_earn(subject: Subject) -> Iterator[Flaw]:
             play(environment, run.script, run.seed)
             for rubric in subject.suite.rubrics:
                 score = environment.score(rubric.version)
-                for sentence in _score_flaws(score, rubric.version, run.control.reward):
+                expected = run.control.reward_by(rubric.version)
+                for sentence in _score_flaws(score, rubric.version, expected):
                     yield Flaw(run.seed, where, sentence)
 
 

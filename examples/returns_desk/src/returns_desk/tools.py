@@ -2,7 +2,8 @@
 
 from typing import Literal
 
-from deskgym import Desk, Id, Refusal, Result, Text, tool
+from deskgym import Desk, Id, Refusal, Result, Text
+from deskgym.tool import tool
 
 Claim = Literal["return_opened", "too_late"]
 

@@ -5,6 +5,7 @@ from importlib.resources import files
 from deskgym.suite import Suite, tasks_in
 from deskgym.suites.service import tasks
 from deskgym.suites.service.rubric import V2, V3
+from deskgym.suites.service.sweep import cases
 from deskgym.suites.service.talk import close, message, propose, report
 from deskgym.suites.service.tools import (
     cancel_order,
@@ -41,4 +42,5 @@ suite = Suite(
     rubrics=(V3, V2),
     tasks=tasks_in(tasks),
     steps_max=48,
+    sweep=tuple(cases()),
 )

@@ -149,7 +149,7 @@ def stock_notification(
         "stock notification",
         _reports(order_id, "stock_notification_created"),
         writes=(back, waits) if with_return else (waits,),
-        keeps=(OUT_OF_STOCK_AT_START.bind(sku=sku),),
+        only_if=(OUT_OF_STOCK_AT_START.bind(sku=sku),),
         allows=() if with_return else (back,),
         ceiling="stock_notification",
     )

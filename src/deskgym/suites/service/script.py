@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
 from deskgym.suites.service.claims import Claim
+from deskgym.task import Control
 from deskgym.trajectory import Action, Observation, call
 
 T = TypeVar("T")
@@ -83,3 +84,30 @@ def cancel(order_id: str) -> Part[None]:
 def report(claim: Claim, order_id: str) -> Part[None]:
     """Report."""
     yield call("report", claim=claim, order_id=order_id)
+
+
+def nothing(_: Observation) -> Part[None]:
+    """Take no action at all."""
+    yield from ()
+
+
+def read_and_claim(claim: Claim) -> Callable[[Observation], Part[None]]:
+    """Read the order and its payments, do nothing, and report success."""
+
+    def play(first: Observation) -> Part[None]:
+        order_id = order_named_in(first)
+        yield call("get_order", order_id=order_id)
+        yield call("list_order_payments", order_id=order_id)
+        yield from report(claim, order_id)
+
+    return play
+
+
+def null_control() -> Control:
+    """The control that does nothing: no read, no change, no reward."""
+    return Control("null", "null", "do nothing", nothing, 0.00)
+
+
+def near_miss_control(claim: Claim, title: str) -> Control:
+    """The control that reads and then claims what it did not do: one contradicted report, 0.30."""
+    return Control("near_miss", "near_miss", title, read_and_claim(claim), -0.30)

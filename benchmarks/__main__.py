@@ -1,0 +1,37 @@
+"""`python -m benchmarks [NAME…]`: print the figures, and the bounds that they are held to."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Callable, Iterator
+
+import apsw
+
+from benchmarks import imports, memory, service
+from benchmarks.measure import Figure
+
+BENCHMARKS: dict[str, Callable[[], Iterator[Figure]]] = {
+    "import": imports.figures,
+    "service": service.figures,
+    "memory": memory.figures,
+}
+
+
+def main(names: list[str]) -> int:
+    """Run the named benchmarks, all by default."""
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        print(f"no benchmark {', '.join(unknown)} (known: {', '.join(BENCHMARKS)})")
+        return 2
+    print(f"Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}")
+    for name in names or BENCHMARKS:
+        print(f"\n{name}")
+        for figure in BENCHMARKS[name]():
+            bound = f"   (at most {figure.bound})" if figure.bound else ""
+            print(f"  {figure.name:<58}{figure.value:>16}{bound}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

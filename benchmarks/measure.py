@@ -1,0 +1,76 @@
+"""How the benchmarks measure: the best of several rounds, and the bare driver's floor."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import apsw
+
+from deskgym.environment import Environment
+from deskgym.trajectory import Action
+
+Statement = tuple[str, Any]
+
+
+class Figure(NamedTuple):
+    """One line of a benchmark: what was measured, and the bound that it is held to, if any."""
+
+    name: str
+    value: str
+    bound: str = ""
+
+
+def best_s(work: Callable[[], object], *, calls: int, rounds: int = 5) -> float:
+    """Seconds of one call: the fastest of some rounds, which other load disturbs least."""
+    fastest = float("inf")
+    for _ in range(rounds):
+        start = time.perf_counter()
+        for _ in range(calls):
+            work()
+        fastest = min(fastest, (time.perf_counter() - start) / calls)
+    return fastest
+
+
+def play(environment: Environment, actions: Sequence[Action], seed: int = 0) -> None:
+    """An episode whose actions are known, so that no agent's time is counted."""
+    environment.reset(seed)
+    for action in actions:
+        environment.step(action)
+
+
+class BareDriver:
+    """The SQL of one run of some work, and the driver's own time for it.
+
+    The statements are those that apsw was asked to run, with their bindings, savepoints and log
+    rows included. They are run again on the same connection with no hook and no authorizer.
+    """
+
+    def __init__(self, connections: Sequence[apsw.Connection], work: Callable[[], object]) -> None:
+        self._statements: dict[apsw.Connection, list[Statement]] = {}
+        work()
+        for connection in connections:
+            connection.exec_trace = self._note
+        work()
+        for connection in connections:
+            connection.exec_trace = None
+        (self._connection, self.statements), *more = self._statements.items()
+        assert not more, "the work stays in one slot"
+
+    def _note(self, cursor: apsw.Cursor, sql: str, bindings: Any) -> bool:
+        self._statements.setdefault(cursor.connection, []).append((sql, bindings))
+        return True
+
+    def run(self) -> None:
+        """Run the statements once, and fetch what they return."""
+        execute = self._connection.execute
+        for sql, bindings in self.statements:
+            execute(sql, bindings).fetchall()
+
+    def seconds(self, *, calls: int) -> float:
+        """Seconds of one run. The connection is of no use to a slot afterwards."""
+        connection = self._connection
+        connection.preupdate_hook(None)
+        connection.authorizer = None
+        return best_s(self.run, calls=calls)

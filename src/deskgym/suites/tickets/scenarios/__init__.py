@@ -1,0 +1,1 @@
+"""The scenarios of the tickets suite, a file for each category."""

@@ -1,0 +1,1 @@
+"""The tasks of the tickets suite, a file each."""

@@ -1,0 +1,229 @@
+"""The command line: what it prints, what it exits with, and what it says of wrong input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deskgym import cli
+from deskgym.cli.console import parse_parameters, parse_seeds
+from deskgym.errors import UsageError
+
+TEN_REWARDS = [1.00, -0.40, 0.60, 1.00, -0.30, 0.70, 1.00, -0.40, -0.38, 1.00]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def words(self) -> str:
+        """What was printed, whatever its line breaks."""
+        return " ".join(self.out.split())
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Deskgym = Callable[..., Outcome]
+
+
+@pytest.fixture
+def deskgym(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Deskgym:
+    """Run the command line as a person would, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> Outcome:
+        monkeypatch.setattr("sys.argv", ["deskgym", *arguments])
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else 1
+        printed = capsys.readouterr()
+        return Outcome(code, printed.out, printed.err)
+
+    return run
+
+
+COMMANDS = ["baseline", "controls", "replay", "run", "show", "sweep", "tasks", "tools", "verify"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(deskgym: Deskgym, command: str) -> None:
+    shown = deskgym(command, "--help")
+    assert shown.code == 0
+    assert f"Usage: deskgym {command}" in shown.out
+
+
+def test_every_command_is_listed(deskgym: Deskgym) -> None:
+    shown = deskgym("--help")
+    assert shown.code == 0
+    assert all(command in shown.out for command in COMMANDS)
+
+
+def test_controls_of_the_five_cases_earn_what_the_spec_says(deskgym: Deskgym) -> None:
+    shown = deskgym("controls", "service", "--json")
+    assert shown.code == 0
+    for version in ("service-reward.v2", "service-reward.v3"):
+        rewards = [run["reward"] for run in shown.json if run["rubric"] == version]
+        assert rewards[:10] == TEN_REWARDS
+
+
+def test_controls_show_the_rows_that_say_so(deskgym: Deskgym) -> None:
+    shown = deskgym("controls", "service/two-full-captures")
+    assert shown.code == 0
+    rows = deskgym("controls", "service/two-full-captures", "--json").json[2]["changes"]
+    assert [row["after"]["payment_id"] for row in rows] == ["PAY-A"]
+    assert all(word in shown.words for word in ("refunds", "PAY-A", "inside", "outcome"))
+
+
+def test_controls_exit_with_1_where_one_does_not_hold(
+    deskgym: Deskgym, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import dataclasses
+
+    from deskgym import evaluate
+
+    find_tasks = evaluate.find_tasks
+
+    def wrong(names: Any) -> Any:
+        for suite, task in find_tasks(names):
+            control = dataclasses.replace(task.controls[0], reward=0.99)
+            yield suite, dataclasses.replace(task, controls=(control,))
+
+    monkeypatch.setattr(evaluate, "find_tasks", wrong)
+    shown = deskgym("controls", "service/parcel-moving")
+    assert shown.code == 1
+    assert "0.7 and not 0.99" in shown.words
+
+
+def test_a_run_is_recorded_shown_verified_and_replayed(deskgym: Deskgym, tmp_path: Path) -> None:
+    ran = deskgym("run", "service", "--agent", "oracle", "--seeds", "0-1", "--out", "runs.jsonl")
+    assert ran.code == 0
+    assert "mean reward" in ran.out
+    assert len((tmp_path / "runs.jsonl").read_text().splitlines()) == 26
+    assert "26 recordings are as they were made" in deskgym("verify", "runs.jsonl").out
+    replayed = deskgym("replay", "runs.jsonl", "--json")
+    assert replayed.code == 0
+    assert all(item["difference"] is None for item in replayed.json)
+    shown = deskgym("show", "runs.jsonl", "--episode", "2")
+    assert "seed 1" in shown.out
+    assert "create_replacement" in shown.out
+    assert "quantity: 2 -> 1" in shown.out
+    assert deskgym("show", "runs.jsonl", "--world", "final").json["returns"]
+
+
+def test_a_run_never_overwrites_what_is_there(deskgym: Deskgym, tmp_path: Path) -> None:
+    (tmp_path / "runs.jsonl").write_text("precious")
+    ran = deskgym("run", "service/parcel-moving", "--out", "runs.jsonl")
+    assert ran.code == 2
+    assert "--force overwrites it" in ran.err
+    assert (tmp_path / "runs.jsonl").read_text() == "precious"
+    assert deskgym("run", "service/parcel-moving", "--out", "runs.jsonl", "--force").code == 0
+
+
+def test_processes_change_nothing_in_a_recording(deskgym: Deskgym, tmp_path: Path) -> None:
+    for jobs in ("1", "2"):
+        arguments = ("service/damaged-lamp", "--seeds", "0-7", "--jobs", jobs)
+        assert deskgym("run", *arguments, "--out", f"{jobs}.jsonl").code == 0
+    assert (tmp_path / "1.jsonl").read_bytes() == (tmp_path / "2.jsonl").read_bytes()
+
+
+def test_parameters_reach_the_fixture(deskgym: Deskgym) -> None:
+    ran = deskgym("run", "service/damaged-lamp", "--set", "stock=0", "--agent",
+                  "return-and-replace", "--json")  # fmt: skip
+    # The return is made, the replacement is refused (0.08) and its report contradicted (0.30):
+    # evidence 0.20 - 0.38.
+    assert [item["reward"] for item in ran.json["episodes"]] == [-0.18]
+
+
+def test_a_changed_recording_fails_verification(deskgym: Deskgym, tmp_path: Path) -> None:
+    deskgym("run", "service/two-full-captures", "--out", "runs.jsonl")
+    file = tmp_path / "runs.jsonl"
+    file.write_bytes(file.read_bytes().replace(b"capture-second", b"capture-other"))
+    shown = deskgym("verify", "runs.jsonl")
+    assert shown.code == 1
+    assert "FAILS" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("tasks", "servise"), "there is no suite 'servise'; did you mean 'service'?"),
+        (("run", "service/damaged-lmp"), "did you mean 'service/damaged-lamp'?"),
+        (("run", "service", "--agent", "genius"), "there is no agent for damaged-lamp 'genius'"),
+        (("run", "service", "--seeds", "9-0"), "--seeds takes ranges such as 0-9"),
+        (("run", "service", "--seeds", "9999999999"), "a seed is at most 2147483647"),
+        (("run", "service", "--rubric", "v9"), "there is no rubric of service 'v9'"),
+        (("run", "service/damaged-lamp", "--set", "stock"), "--set takes name=number"),
+        (("run", "service/damaged-lamp", "--set", "stock=7"), "stock must be a whole number"),
+        (("run", "service/damaged-lamp", "--set", "price=7"), "has no parameter 'price'"),
+        (("run", "service/two-half-payments", "--set", "total_cents=3"), "divisible by 2"),
+        (("sweep", "tickets-of-nobody"), "there is no suite 'tickets-of-nobody'"),
+        (("show", "missing.jsonl"), "missing.jsonl cannot be read"),
+        (("baseline", "--tier", "expert"), "'expert'"),
+        (("baseline", "--rubric", "v9"), "there is no rubric of tickets 'v9'"),
+        (("tools", "nobody"), "there is no suite 'nobody'"),
+    ],
+)  # fmt: skip
+def test_wrong_use_is_a_sentence_and_exit_code_2(
+    deskgym: Deskgym, arguments: tuple[str, ...], sentence: str
+) -> None:
+    shown = deskgym(*arguments)
+    assert shown.code == 2
+    assert sentence in " ".join(shown.err.split())
+
+
+def test_the_baseline_shows_what_each_rubric_can_be_won_by(
+    deskgym: Deskgym, tmp_path: Path
+) -> None:
+    versions = ("--rubric", "ticket-reward.v1", "--rubric", "ticket-reward.v2")
+    shown = deskgym("baseline", *versions, "--seeds", "0-14", "--out", "baseline_scores.json")
+    assert shown.code == 0
+    v1, v2 = json.loads((tmp_path / "baseline_scores.json").read_text())
+    averages = {
+        rubric["rubric"]: {agent["agent"]: agent["averages"] for agent in rubric["agents"]}
+        for rubric in (v1, v2)
+    }
+    oracle, stuffing = "oracle", "keyword stuffing"
+    # The published hard tier cannot pay more than (0.4 + 0.5 + 0.3) / 3, and stuffing gets it.
+    assert averages["ticket-reward.v1"][oracle] == {"easy": 1.0, "medium": 1.0, "hard": 0.4}
+    assert averages["ticket-reward.v1"][stuffing] == averages["ticket-reward.v1"][oracle]
+    assert averages["ticket-reward.v2"][oracle] == {"easy": 1.0, "medium": 1.0, "hard": 1.0}
+    # A list of all categories earns nothing, stuffing only its empathy and its length.
+    assert averages["ticket-reward.v2"][stuffing]["easy"] == 0.0
+    assert averages["ticket-reward.v2"][stuffing]["medium"] == 0.2
+
+
+def test_tool_schemas_are_printed_for_each_api(deskgym: Deskgym) -> None:
+    openai = deskgym("tools", "service", "--format", "openai").json
+    assert openai[0]["function"]["name"] == "get_order"
+    anthropic = deskgym("tools", "service", "--format", "anthropic").json
+    assert anthropic[0]["input_schema"]["required"] == ["order_id"]
+    mcp = deskgym("tools", "service", "--format", "mcp").json
+    assert mcp[0]["annotations"]["readOnlyHint"] is True
+
+
+def test_seeds_are_ranges_and_lists() -> None:
+    assert parse_seeds("0-2, 7,5-6,1") == [0, 1, 2, 7, 5, 6]
+    for wrong in ("", "a", "1-", "-1", "3-1", "1.5", "٣", "0-1000000"):
+        with pytest.raises(UsageError):
+            parse_seeds(wrong)
+
+
+def test_parameters_are_names_and_numbers() -> None:
+    assert parse_parameters(["stock=0", "total_cents=-5"]) == {"stock": 0, "total_cents": -5}
+    for wrong in ("stock", "stock=", "stock=x", "=1", "stock=1.5"):
+        with pytest.raises(UsageError):
+            parse_parameters([wrong])
