@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deskgym import Action, Desk, Result, Toolbox, call, load_suite, make, tool
+from deskgym import Action, Desk, Result, Toolbox, call, load_suite, make
 from deskgym.protocol import (
     ERROR_CODES,
     catalogue,
