@@ -12,7 +12,7 @@ from deskgym.evaluate import run_controls
 from deskgym.suite import load_suite
 
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "controls.svg"
-COLUMNS = 132
+COLUMNS = 156
 
 
 def main() -> None:

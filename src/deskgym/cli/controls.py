@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 from rich.markup import escape
@@ -21,6 +21,7 @@ from deskgym.cli.console import (
 )
 from deskgym.errors import UsageError
 from deskgym.evaluate import ControlRun, run_controls, run_sweep
+from deskgym.rubric import Verdict
 from deskgym.suite import find_tasks, load_suite
 
 Name = Annotated[
@@ -71,19 +72,33 @@ def board(done: list[ControlRun]) -> Table:
         right=("#",),
         whole=("task",),
     )
+    rows.padding = (0, 2, 1, 0)  # a line between runs
     for group in _by_control(done):
         first = group[0]
+        why = [first.score.verdict.replace("_", " "), *first.score.breakdown.reasons()]
         rewards = dict.fromkeys(reward_text(item.reward) for item in group)
         rows.add_row(
             str(first.number),
             first.task.name,
             escape(first.control.title),
-            " / ".join(rewards),
+            _colored(first, " / ".join(rewards)),
             _expected(group) + ("" if _hold(group) else " [red]FAILS[/]"),
             escape("\n".join(change.summary() for change in first.changes)) or "none",
-            escape("\n".join(first.score.breakdown.reasons())) or first.score.verdict,
+            escape("\n".join(why)),
         )
     return rows
+
+
+_COLORS: Final[dict[Verdict, str]] = {
+    "resolved": "green",
+    "partial": "yellow",
+    "not_resolved": "red",
+}
+
+
+def _colored(run: ControlRun, text: str) -> str:
+    """The reward in the color of its verdict, which stands in words beside it."""
+    return f"[{_COLORS[run.score.verdict]}]{text}[/]"
 
 
 def _over_seeds(done: list[ControlRun]) -> Table:
