@@ -14,7 +14,7 @@ from deskgym.protocol import (
     parse,
 )
 from deskgym.protocol.tag import CLOSERS, OPENERS
-from deskgym.tool import Id, Text
+from deskgym.tool import Id, Text, tool
 from tools.fuzz_protocol import tag_shaped
 
 TOOLBOX = load_suite("service").toolbox
