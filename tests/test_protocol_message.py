@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deskgym import Action, Desk, Result, Toolbox, call, load_suite, make, tool
+from deskgym import Action, Desk, Result, Toolbox, call, load_suite, make
 from deskgym.protocol import (
     ERROR_CODES,
     catalogue,
@@ -14,7 +14,7 @@ from deskgym.protocol import (
     parse,
 )
 from deskgym.protocol.tag import CLOSERS, OPENERS
-from deskgym.tool import Id, Text
+from deskgym.tool import Id, Text, tool
 from tools.fuzz_protocol import tag_shaped
 
 TOOLBOX = load_suite("service").toolbox
