@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 
 import apsw
 
-from benchmarks import imports, memory, service
+from benchmarks import backoffice, imports, memory, service
 from benchmarks.measure import Figure
 
 BENCHMARKS: dict[str, Callable[[], Iterator[Figure]]] = {
     "import": imports.figures,
     "service": service.figures,
+    "backoffice": backoffice.figures,
     "memory": memory.figures,
 }
 

@@ -158,7 +158,8 @@ class Observation(NamedTuple):
 
     def to_json(self) -> bytes:
         """The observation as canonical JSON: the same bytes wherever the same run is made."""
-        return orjson.dumps(self.to_dict())
+        # A result without data holds a read-only empty mapping, which orjson does not know.
+        return orjson.dumps(self.to_dict(), dict)
 
 
 class Step(NamedTuple):

@@ -66,6 +66,12 @@ GOOD: dict[str, dict[str, Any]] = {
     "env_ticket": {"tier": "hard", "scenario": "lost-parcel", "wording": 2},
     "env_turn": {"step": 1, "intent": "respond"},
     "env_message": {"step": 1, "role": "agent", "body": "Hi"},
+    "env_claim": {"thread_id": "T1", "kind": "damaged", "order_id": "O1", "item_id": "I1",
+                  "quantity": 1},
+    "env_secret": {"subject": "email", "words": " ada example "},
+    "env_reply": {"step": 1, "thread_id": "T1", "message_id": "M1", "words": " hi "},
+    "env_fact": {"step": 1, "kind": "number", "value": "1013"},
+    "env_submission": {"step": 1, "summary": "Done.", "words": " done "},
     "env_change": {"table_name": "orders", "row_key": "O1", "operation": "change"},
 }  # fmt: skip
 
@@ -178,6 +184,8 @@ BAD: dict[str, tuple[str, dict[str, Any]]] = {
     "a change that is neither": ("env_call", {"changed": -1}),
     "a choice that is neither": ("env_choice", {"accepted": 2}),
     "a support that is neither": ("env_report", {"supported": 2}),
+    "a claim of no known kind": ("env_claim", {"kind": "stolen"}),
+    "a claim of less than nothing": ("env_claim", {"quantity": -1}),
 }  # fmt: skip
 
 # A good row, then a second one that differs in what is named only: refused; and what frees it.
@@ -512,7 +520,8 @@ class TestTables:
     def test_the_log_is_not_among_the_stores_tables(self):
         assert [name for name in TABLES if name not in STORE_TABLES] == [
             "env_need", "env_call", "env_listed", "env_choice", "env_grant", "env_report",
-            "env_ticket", "env_turn", "env_message", "env_change",
+            "env_ticket", "env_turn", "env_message", "env_claim", "env_secret", "env_reply",
+            "env_fact", "env_submission", "env_change",
         ]  # fmt: skip
 
     def test_parents_stand_before_children(self):

@@ -1,6 +1,6 @@
 import pytest
 
-from deskgym import UnknownName, UsageError, suite_names
+from deskgym import UnknownName, UsageError, load_suite, suite_names
 from deskgym.testing import (
     CHECKS,
     Finding,
@@ -12,9 +12,15 @@ from deskgym.testing import (
 from tests.testing import mugs
 
 OURS = suite_names()
-test_every_task_of_ours_conforms = conformance_test(*OURS, seeds=(0, 1))
+HERE = [check.name for check in CHECKS if check.name != "other-process"]
+ONE_OF_EACH = [f"{name}/{load_suite(name).tasks[0].name}" for name in OURS]
+
+test_every_task_of_ours_conforms = conformance_test(*OURS, seeds=(0,), checks=HERE)
+test_a_task_of_each_suite_conforms_in_another_process = conformance_test(
+    *ONE_OF_EACH, seeds=(0,), checks=["other-process"]
+)
 test_every_task_of_ours_conforms_over_many_seeds = pytest.mark.long(
-    conformance_test(*OURS, seeds=range(50))
+    conformance_test(*OURS, seeds=range(20))
 )
 
 
@@ -59,6 +65,8 @@ def test_each_task_stands_with_each_check_for_parametrize() -> None:
     made = cases("service/damaged-lamp", "service/parcel-moving")
     assert len(made) == len(set(made)) == 2 * len(CHECKS)
     assert made[0] == ("service/damaged-lamp", "declarations")
+    some = cases("service/damaged-lamp", checks=["replays", "gates"])
+    assert some == [("service/damaged-lamp", "replays"), ("service/damaged-lamp", "gates")]
 
 
 def test_every_check_has_a_name_of_its_own_and_says_what_has_to_be_so() -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any, Final, Protocol
+
+_READ: Final = re.compile(r"\b(?:FROM|JOIN)\s+([a-z_]+)\b(?!\.)")
 
 
 class Reader(Protocol):
@@ -31,11 +35,19 @@ class Check:
         name: what the breakdown calls it.
         sentence: what must be so, as a person would say it.
         sql: the query for the rows that break it, with `:name` for the values it is bound to.
+        every_change: whether it looks at changes of any table; one that looks at those of some
+            tables joins these, so that it is known which.
     """
 
     name: str
     sentence: str
     sql: str
+    every_change: bool = False
+
+    @cached_property
+    def reads(self) -> frozenset[str]:
+        """The tables whose rows it reads as they are now."""
+        return frozenset(_READ.findall(self.sql))
 
     def bind(self, **values: object) -> BoundCheck:
         """The check for one case's keys."""
@@ -48,6 +60,13 @@ class BoundCheck:
 
     check: Check
     values: Mapping[str, object]
+
+    def is_stale(self, tables: frozenset[str]) -> bool:
+        """Whether it may come out otherwise once rows of these tables are others."""
+        check = self.check
+        if check.every_change:
+            return any(not name.startswith("env_") for name in tables)
+        return not check.reads.isdisjoint(tables)
 
     def breaches(self, world: Reader) -> list[dict[str, Any]]:
         """The rows that break it; none when it holds."""

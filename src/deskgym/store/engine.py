@@ -5,12 +5,15 @@ from __future__ import annotations
 from functools import cache
 from threading import RLock
 from typing import Final
+from weakref import WeakKeyDictionary
 
-from deskgym.store.slot import Slot
+from deskgym.store.slot import Prototype, Slot
 from deskgym.store.template import Base, Template
 from deskgym.store.world import World
 
 SLOTS_MAX: Final = 16
+BYTES_MAX: Final = 128 * 2**20
+"""What the rows of all slots' bases take together, at most; a large shop's take 32 MB a slot."""
 
 
 class Engine:
@@ -34,6 +37,7 @@ class Engine:
         self._slots_max: Final = slots_max
         self._reverse: Final = reverse_unordered_selects
         self._slots: list[Slot] = []  # the least recently seated first
+        self._prototypes: Final[WeakKeyDictionary[Base, Prototype]] = WeakKeyDictionary()
 
     def open(self, template: Template) -> World:
         """A new world over `template`."""
@@ -66,7 +70,7 @@ class Engine:
         if idle:
             return idle[0]
         # Where a call steps another episode, its own slot is taken: a further one may be too many.
-        if len(self._slots) < self._slots_max or not free:
+        if not free or self._has_room(template.base):
             return self._add(template.base)
         for slot in (*held, *free):
             if slot.base is template.base:
@@ -75,8 +79,20 @@ class Engine:
         free[0].close()
         return self._add(template.base)
 
+    def _has_room(self, base: Base) -> bool:
+        """Whether a slot more stays within the bounds."""
+        bytes_taken = sum(slot.bytes for slot in self._slots) + 2 * self._prototype(base).bytes
+        return len(self._slots) < self._slots_max and bytes_taken <= BYTES_MAX
+
+    def _prototype(self, base: Base) -> Prototype:
+        """The base's rows in a database, filled once; slots copy its pages."""
+        prototype = self._prototypes.get(base)
+        if prototype is None:
+            prototype = self._prototypes[base] = Prototype(base)
+        return prototype
+
     def _add(self, base: Base) -> Slot:
-        slot = Slot(base, reverse_unordered_selects=self._reverse)
+        slot = Slot(base, self._prototype(base), reverse_unordered_selects=self._reverse)
         self._slots.append(slot)
         return slot
 

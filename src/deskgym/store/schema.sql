@@ -65,6 +65,8 @@ CREATE TABLE orders (
   placed_at TEXT NOT NULL
 );
 CREATE INDEX orders_by_customer ON orders (customer_id, placed_at, id);
+CREATE INDEX orders_by_status ON orders (status, placed_at, id);
+CREATE INDEX orders_by_time ON orders (placed_at, id);
 
 CREATE TABLE order_items (
   id TEXT NOT NULL PRIMARY KEY,
@@ -198,6 +200,7 @@ CREATE TABLE threads (
   opened_at TEXT NOT NULL
 );
 CREATE INDEX threads_by_status ON threads (status, opened_at, id);
+CREATE INDEX threads_by_time ON threads (opened_at, id);
 
 CREATE TABLE messages (
   id TEXT NOT NULL PRIMARY KEY,
@@ -299,6 +302,45 @@ CREATE TABLE env_message (
   role TEXT NOT NULL CHECK (role IN ('agent', 'customer')),
   body TEXT NOT NULL,
   PRIMARY KEY (step, role)
+);
+
+-- What a case is about where only a customer's words say it: this item arrived broken, this parcel
+-- never came. A row of the fixture; checks read it beside the records.
+CREATE TABLE env_claim (
+  thread_id TEXT NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('damaged', 'lost', 'duplicate', 'cancel', 'return')),
+  order_id TEXT NOT NULL,
+  item_id TEXT NOT NULL,
+  quantity INTEGER NOT NULL CHECK (quantity >= 0),
+  PRIMARY KEY (thread_id, kind, order_id, item_id)
+);
+
+-- What a reply must not give away, as normalised words.
+CREATE TABLE env_secret (
+  subject TEXT NOT NULL,
+  words TEXT NOT NULL,
+  PRIMARY KEY (subject, words)
+);
+
+-- A reply as its reader takes it in: its normalised words, and the facts found in them.
+CREATE TABLE env_reply (
+  step INTEGER NOT NULL PRIMARY KEY,
+  thread_id TEXT NOT NULL,
+  message_id TEXT NOT NULL,
+  words TEXT NOT NULL
+);
+
+CREATE TABLE env_fact (
+  step INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  value TEXT NOT NULL,
+  PRIMARY KEY (step, kind, value)
+);
+
+CREATE TABLE env_submission (
+  step INTEGER NOT NULL PRIMARY KEY,
+  summary TEXT NOT NULL,
+  words TEXT NOT NULL
 );
 
 CREATE TABLE env_change (

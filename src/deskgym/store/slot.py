@@ -30,6 +30,7 @@ RawChange = tuple[str, Row | None, Row | None]
 LogRow = tuple[str, Row]
 
 _STATEMENTS_CACHED: Final = 400
+_PAGE_BYTES: Final = 1_024
 # What the driver raises for a statement that fails and for a value that SQLite cannot hold.
 _DRIVER_ERRORS: Final = (apsw.Error, TypeError, UnicodeError, OverflowError)
 
@@ -95,11 +96,50 @@ _DELETES: Final = {
 }
 
 
+class Prototype:
+    """A base's rows in a database of their own, from which slots copy pages.
+
+    Attributes:
+        bytes: what a copy takes in memory.
+    """
+
+    def __init__(self, base: Base) -> None:
+        self._connection = apsw.Connection(":memory:")
+        self._connection.execute(
+            f"ATTACH ':memory:' AS before; PRAGMA before.page_size = {_PAGE_BYTES}"
+        )
+        self._connection.execute(sqlite_ddl("before"))
+        self._connection.execute("PRAGMA foreign_keys = ON")
+        with self._connection:
+            _load(self._connection.cursor(), "before", base.rows)
+        self.bytes: Final = (
+            int(str(self._connection.pragma("page_count", schema="before"))) * _PAGE_BYTES
+        )
+
+    def copy_into(self, connection: apsw.Connection, database: str) -> None:
+        """Make a database of another connection the same, page by page."""
+        with connection.backup(database, self._connection, "before") as copying:
+            copying.step()
+
+
+def _load(cursor: apsw.Cursor, database: str, rows: Rows) -> None:
+    """Put rows in, or in the place of those with their keys."""
+    for name, items in rows.items():
+        try:
+            cursor.executemany(_UPSERTS[database][name], items)  # type: ignore[arg-type]
+        except _DRIVER_ERRORS as error:
+            message = f"a fixture's rows do not fit {database}.{name}: {error}"
+            raise ConstraintViolation(message) from error
+
+
 class Slot:
     """One connection, the template that it holds, and the world whose episode is in it now."""
 
-    def __init__(self, base: Base, *, reverse_unordered_selects: bool = False) -> None:
+    def __init__(
+        self, base: Base, prototype: Prototype, *, reverse_unordered_selects: bool = False
+    ) -> None:
         self.base: Final = base
+        self.bytes: Final = 2 * prototype.bytes
         self.template: Template | None = None
         self.world: World | None = None
         self.in_call = False
@@ -111,21 +151,18 @@ class Slot:
         self._cursor = self._connection.cursor()
         if reverse_unordered_selects:
             self._connection.execute("PRAGMA reverse_unordered_selects = ON")
-        self._open()
+        self._open(prototype)
 
-    def _open(self) -> None:
+    def _open(self, prototype: Prototype) -> None:
         connection = self._connection
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         connection.execute(
-            "PRAGMA temp_store = MEMORY; PRAGMA page_size = 1024;"
-            "ATTACH ':memory:' AS before; PRAGMA before.page_size = 1024;"
+            f"PRAGMA temp_store = MEMORY; PRAGMA page_size = {_PAGE_BYTES};"
+            f"ATTACH ':memory:' AS before; PRAGMA before.page_size = {_PAGE_BYTES};"
         )
         for database in ("before", "main"):
-            connection.execute(sqlite_ddl(database))
+            prototype.copy_into(connection, database)
         connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("BEGIN")
-        self._load(self.base.rows)
-        connection.execute("COMMIT")
         connection.execute(_BEGIN_TEMPLATE)
         connection.preupdate_hook(self._note)
         connection.authorizer = self._authorize
@@ -267,13 +304,8 @@ class Slot:
         self.template = template
 
     def _load(self, rows: Rows) -> None:
-        for database, upserts in _UPSERTS.items():
-            for name, items in rows.items():
-                try:
-                    self._cursor.executemany(upserts[name], items)  # type: ignore[arg-type]
-                except _DRIVER_ERRORS as error:
-                    message = f"a fixture's rows do not fit {database}.{name}: {error}"
-                    raise ConstraintViolation(message) from error
+        for database in _UPSERTS:
+            _load(self._cursor, database, rows)
 
     def _apply(self, changes: Sequence[RowChange]) -> None:
         """Bring the template to a state whose net changes these are.

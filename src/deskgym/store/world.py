@@ -28,10 +28,21 @@ class Kept(NamedTuple, Generic[T]):
     changes: tuple[RowChange, ...]
 
 
-class World:
-    """One episode's store: read it, change it atomically, say what changed, take it back."""
+class Mark(NamedTuple):
+    """A moment of a world: how many log rows it had, and its net changes."""
 
-    __slots__ = ("_changes", "_engine", "_log", "_logged", "_net", "_slot", "_template")
+    logged: int
+    changes: tuple[RowChange, ...]
+
+
+class World:
+    """One episode's store: read it, change it atomically, say what changed, take it back.
+
+    Attributes:
+        memo: what a rubric keeps from one scoring to the next; gone when the world is reset.
+    """
+
+    __slots__ = ("_changes", "_engine", "_log", "_logged", "_net", "_slot", "_template", "memo")
 
     def __init__(self, engine: Engine, template: Template) -> None:
         self._engine: Final = engine
@@ -41,6 +52,7 @@ class World:
         self._log: list[LogRow] = []
         self._logged = 0
         self._slot: Slot | None = None
+        self.memo: Any = None
 
     @property
     def template(self) -> Template:
@@ -51,6 +63,19 @@ class World:
     def log(self) -> tuple[LogRow, ...]:
         """The rows of the environment's own tables, oldest first."""
         return tuple(self._log)
+
+    @property
+    def mark(self) -> Mark:
+        """How far the world has come, for `tables_since`."""
+        return Mark(len(self._log), self.changes())
+
+    def tables_since(self, mark: Mark) -> frozenset[str]:
+        """The tables of which any row may be another than at a mark."""
+        names = {name for name, _ in self._log[mark.logged :]}
+        changes = self.changes()
+        if changes is not mark.changes:
+            names |= {change.table for change in set(changes) ^ set(mark.changes)}
+        return frozenset(names)
 
     def changes(self) -> tuple[RowChange, ...]:
         """The net row changes since the start, in canonical order."""
@@ -119,6 +144,7 @@ class World:
         self._net.clear()
         self._changes = ()
         self._log.clear()
+        self.memo = None
         self._leave()
 
     def park(self) -> None:

@@ -122,7 +122,7 @@ def assert_conforms(what: What, seeds: Sequence[int] = SEEDS, checks: Sequence[s
     _refuse(check_conformance(what, seeds, checks))
 
 
-def cases(*names: str) -> list[tuple[str, str]]:
+def cases(*names: str, checks: Sequence[str] = ()) -> list[tuple[str, str]]:
     """Each task of these suites or tasks with each check: what `pytest.mark.parametrize` takes.
 
     ```python
@@ -131,12 +131,15 @@ def cases(*names: str) -> list[tuple[str, str]]:
         assert_conforms(task, checks=[check])
     ```
     """
+    chosen = _chosen(checks)
     return [
-        (subject.id, check.name) for name in names for subject in subjects(name) for check in CHECKS
+        (subject.id, check.name) for name in names for subject in subjects(name) for check in chosen
     ]
 
 
-def conformance_test(*names: str, seeds: Sequence[int] = SEEDS) -> Callable[..., None]:
+def conformance_test(
+    *names: str, seeds: Sequence[int] = SEEDS, checks: Sequence[str] = ()
+) -> Callable[..., None]:
     """A pytest test of every task of these suites or tasks against every check, in one line.
 
     ```python
@@ -149,7 +152,7 @@ def conformance_test(*names: str, seeds: Sequence[int] = SEEDS) -> Callable[...,
     def subjects_of(task: str) -> tuple[Subject, ...]:
         return subjects(task, seeds)  # its episodes serve all checks
 
-    @pytest.mark.parametrize(("task", "check"), cases(*names))
+    @pytest.mark.parametrize(("task", "check"), cases(*names, checks=checks))
     def test_conforms(task: str, check: str) -> None:
         _refuse(_check(subjects_of(task), _chosen([check])))
 

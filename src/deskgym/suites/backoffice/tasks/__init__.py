@@ -1,0 +1,1 @@
+"""The eight tasks, a module each, found by name."""
