@@ -8,7 +8,8 @@ LOCK := requirements-dev.lock
 SOURCES := .
 
 # What `make demo` runs.
-DEMO := $(BIN)/deskgym controls
+DEMO = $(BIN)/deskgym controls service && echo && \
+  $(BIN)/deskgym run backoffice --agent careful --agent eager --seeds 1
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench format lock clean
@@ -18,10 +19,11 @@ help: ## Say what can be made
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' Makefile | expand -t 12
 	@echo 'Another Python (3.11 or newer): make clean, then PYTHON=python3.12 make test'
 
-demo: $(STAMP) ## Run every task's controls, scripted episodes whose reward is known
+demo: $(STAMP) ## Show what scripted runs and two agents earned, and which rows say so
 	$(DEMO)
 	@echo
-	@echo 'Next: $(BIN)/deskgym --help lists the commands; README.md starts with Python.'
+	@echo 'Next: $(BIN)/deskgym show @backoffice --episode 28 steps through a recorded run,'
+	@echo '$(BIN)/deskgym --help lists the commands, and README.md starts with Python.'
 
 test: $(STAMP) ## Run the tests, on every core
 	$(BIN)/pytest -n auto --dist worksteal

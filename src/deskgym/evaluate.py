@@ -49,7 +49,7 @@ def run_episode(spec: EpisodeSpec) -> Recording:
     named = [item.parameters for item in task.controls if item.name == spec.agent]
     parameters = {**(named[0] if named else {}), **spec.parameters}
     with Environment(suite, task, parameters=parameters, rubric=spec.rubric) as environment:
-        return record(environment, find_agent(task, spec.agent), spec.seed, agent=spec.agent)
+        return record(environment, find_agent(suite, task, spec.agent), spec.seed, agent=spec.agent)
 
 
 def _run_as_json(spec: EpisodeSpec) -> bytes:

@@ -17,7 +17,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from deskgym.environment import Environment
-from deskgym.errors import UsageError
+from deskgym.errors import UnknownName, UsageError
 from deskgym.rubric import Score
 from deskgym.store.change import Row
 from deskgym.store.schema import TABLES
@@ -259,6 +259,15 @@ def _check_chain(fields: Mapping[str, Any], where: str) -> None:
         raise InvalidRecording(
             f"{where} was changed {last}: a step is missing, or the end is not what was recorded"
         )
+
+
+def shipped(suite: str) -> Path:
+    """The file of recorded runs that comes with a suite; raises `UnknownName` if none does."""
+    folder = Path(__file__).parent / "suites"
+    known = {path.parent.name: path for path in folder.glob("*/recordings.jsonl")}
+    if suite not in known:
+        raise UnknownName("suite with shipped recordings", suite, known)
+    return known[suite]
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,7 @@ def test_a_changed_recording_fails_verification(deskgym: Deskgym, tmp_path: Path
     [
         (("tasks", "servise"), "there is no suite 'servise'; did you mean 'service'?"),
         (("run", "service/damaged-lmp"), "did you mean 'service/damaged-lamp'?"),
-        (("run", "service", "--agent", "genius"), "there is no agent for damaged-lamp 'genius'"),
+        (("run", "service", "--agent", "genius"), "no agent for service/damaged-lamp 'genius'"),
         (("run", "service", "--seeds", "9-0"), "--seeds takes ranges such as 0-9"),
         (("run", "service", "--seeds", "9999999999"), "a seed is at most 2147483647"),
         (("run", "service", "--rubric", "v9"), "there is no rubric of service 'v9'"),

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, cast
 
+import orjson
 import typer
 from rich.markup import escape
 
 from deskgym.cli.console import AsJson, out, print_json, reward_text, table
 from deskgym.errors import UsageError
-from deskgym.recording import InvalidRecording, Located, RecordedStep, Recording, read
+from deskgym.recording import InvalidRecording, Located, RecordedStep, Recording, read, shipped
 from deskgym.replay import Replay, final_world, initial_world
 from deskgym.replay import replay as replay_recording
 
-Files = Annotated[list[Path], typer.Argument(metavar="FILE…", help="Recordings.")]
+FILE_HELP = "A file of recordings; @backoffice is the one that comes with that suite."
+Files = Annotated[list[Path], typer.Argument(metavar="FILE…", help=FILE_HELP)]
+
+
+def _located(file: Path) -> Iterator[Located]:
+    name = str(file)
+    if not name.startswith("@"):
+        yield from read(file)
+        return
+    path = shipped(name[1:])
+    for located in read(path):
+        yield replace(located, where=located.where.replace(str(path), name))
 
 
 class WorldChoice(StrEnum):
@@ -26,7 +40,7 @@ class WorldChoice(StrEnum):
 
 
 def show(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of recordings.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help=FILE_HELP)],
     number: Annotated[
         int, typer.Option("--episode", min=1, help="Which recording of the file, from 1.")
     ] = 1,
@@ -60,7 +74,7 @@ def show(
 
 def _nth(file: Path, number: int) -> Located:
     count = 0
-    for count, located in enumerate(read(file), start=1):
+    for count, located in enumerate(_located(file), start=1):
         if count == number:
             return located
     raise UsageError(f"{file} has {count} recordings, and no recording {number}")
@@ -81,7 +95,7 @@ def _print_step(item: RecordedStep) -> None:
     mark = "ok" if item.result["ok"] else "refused"
     out.print(f"  {mark} {item.result['code']}: {escape(item.result['message'])}")
     if item.result["data"]:
-        out.print(f"  {escape(str(item.result['data']))}")
+        out.print(f"  {escape(orjson.dumps(item.result['data']).decode())}")
     for change in item.changes:
         for line in change_lines(change):
             out.print(f"  {escape(line)}")
@@ -127,7 +141,7 @@ def verify(files: Files) -> None:
     count = failed = 0
     for file in files:
         try:
-            for _ in read(file):
+            for _ in _located(file):
                 count += 1
         except InvalidRecording as error:
             failed += 1
@@ -162,7 +176,7 @@ def replay(
         "recording", "task", "seed", "reward", "replayed", right=("seed", "reward"), whole=("task",)
     )
     for file in files:
-        for located in read(file):
+        for located in _located(file):
             made = replay_recording(located.recording, rubric=rubric)
             header = located.recording.header
             note = _replay_note(made)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
 import typer
+from rich.markup import escape
 
 from deskgym.agents import find_agent
 from deskgym.cli.console import (
@@ -25,17 +26,21 @@ from deskgym.environment import Environment
 from deskgym.errors import UsageError
 from deskgym.evaluate import EpisodeSpec, run_episodes
 from deskgym.recording import Recording
-from deskgym.suite import find_tasks
+from deskgym.suite import find_tasks, load_suite
+from deskgym.task import SEED_MAX
 
 
 def run(
     name: Annotated[str, typer.Argument(metavar="TASK|SUITE", help="A task's id, or a suite.")],
-    agent: Annotated[
-        str,
+    agents: Annotated[
+        list[str] | None,
         typer.Option(
-            help="Who acts: oracle, null, or another control of the task (see `deskgym tasks`)."
+            "--agent",
+            metavar="NAME",
+            help="Who acts: oracle, null, a control of the task (see `deskgym tasks --json`), or "
+            "on the back office careful and eager. May be repeated; oracle by default.",
         ),
-    ] = "oracle",
+    ] = None,
     seeds: Seeds = "0",
     file: Annotated[
         Path | None,
@@ -52,14 +57,16 @@ def run(
     jobs: Annotated[int, typer.Option(min=1, max=64, help="How many processes.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Run an agent on a task or a suite, over seeds, and show what each episode earned."""
+    """Run agents on a task or a suite, over seeds, and show what each episode earned, and why."""
     parameters = parse_parameters(settings or [])
+    chosen = parse_seeds(seeds)
     specs = [
         EpisodeSpec(f"{suite.name}/{task.name}", agent, seed, rubric, parameters)
+        for agent in agents or ["oracle"]
         for suite, task in find_tasks([name])
-        for seed in parse_seeds(seeds)
+        for seed in chosen
     ]
-    _check(specs, name)
+    _check(specs)
     done: list[Recording] = []
     with _opened(file, force=force) as lines:
         for recording in tracked(run_episodes(specs, jobs=jobs), len(specs), "episodes"):
@@ -75,16 +82,16 @@ def run(
         raise typer.Exit(1)
 
 
-def _check(specs: list[EpisodeSpec], name: str) -> None:
+def _check(specs: list[EpisodeSpec]) -> None:
     """Find what is wrong with the request before the first episode runs."""
-    if not specs:
-        raise UsageError(f"{name} has no tasks")
-    for suite, task in find_tasks([name]):
-        find_agent(task, specs[0].agent)
-        Environment(suite, task, parameters=specs[0].parameters, rubric=specs[0].rubric)
-    for spec in specs:
-        if spec.seed >= 2**31:
-            raise UsageError(f"a seed is at most {2**31 - 1}, not {spec.seed}")
+    for spec in {(item.task, item.agent): item for item in specs}.values():
+        suite = load_suite(spec.task.partition("/")[0])
+        task = suite.task(spec.task)
+        find_agent(suite, task, spec.agent)
+        Environment(suite, task, parameters=spec.parameters, rubric=spec.rubric)
+    highest = max(spec.seed for spec in specs)
+    if highest > SEED_MAX:
+        raise UsageError(f"a seed is at most {SEED_MAX}, not {highest}")
 
 
 @contextmanager
@@ -103,49 +110,47 @@ def _opened(file: Path | None, *, force: bool) -> Generator[BinaryIO | None]:
 
 def _print(done: list[Recording]) -> None:
     rows = table(
-        "task",
-        "agent",
-        "seed",
-        "reward",
-        "verdict",
-        "actions",
-        "ended",
-        right=("seed", "reward"),
-        whole=("task",),
-    )
+        "task", "agent", "seed", "reward", "actions", "ended", "why",
+        right=("seed", "reward", "actions"), whole=("task", "agent"),
+    )  # fmt: skip
     for item in done:
         header, footer = item.header, item.footer
-        failed = footer.status != "reward"
+        judged = footer.status == "reward"
+        why = [footer.score["verdict"].replace("_", " "), *footer.score["reasons"]]
         rows.add_row(
             header.task,
             header.agent,
             str(header.seed),
-            footer.status if failed else reward_text(item.reward),
-            "" if failed else footer.score["verdict"].replace("_", " "),
+            reward_text(item.reward) if judged else footer.status,
             str(len(item.steps)),
             footer.ended or "agent stopped",
+            escape("\n".join(why)) if judged else "",
         )
     out.print(rows)
     for mean in _means(done):
+        reward = "none" if mean["reward"] is None else f"{mean['reward']:.4f}"
         out.print(
-            f"\n{mean['rubric']}: mean reward {mean['reward']:.4f} over {mean['episodes']} "
-            f"episodes; {mean['invalid']} invalid, {mean['error']} errors"
+            f"\n{mean['agent']} by {mean['rubric']}: mean reward {reward} over "
+            f"{mean['episodes']} episodes; {mean['invalid']} invalid, {mean['error']} errors"
         )
 
 
 def _means(done: list[Recording]) -> list[dict[str, Any]]:
-    """The mean reward by rubric: rewards of different versions are never averaged together."""
+    """The mean reward by agent and rubric: those of different versions are never averaged."""
     means: list[dict[str, Any]] = []
-    for version in dict.fromkeys(item.header.rubric for item in done):
-        of_version = [item for item in done if item.header.rubric == version]
-        rewards = [item.reward for item in of_version if item.footer.status == "reward"]
+    for agent, version in dict.fromkeys((item.header.agent, item.header.rubric) for item in done):
+        group = [
+            item for item in done if (item.header.agent, item.header.rubric) == (agent, version)
+        ]
+        rewards = [item.reward for item in group if item.footer.status == "reward"]
         means.append(
             {
+                "agent": agent,
                 "rubric": version,
-                "reward": sum(rewards) / len(rewards) if rewards else float("nan"),
+                "reward": sum(rewards) / len(rewards) if rewards else None,
                 "episodes": len(rewards),
-                "invalid": sum(item.footer.status == "invalid" for item in of_version),
-                "error": sum(item.footer.status == "error" for item in of_version),
+                "invalid": sum(item.footer.status == "invalid" for item in group),
+                "error": sum(item.footer.status == "error" for item in group),
             }
         )
     return means
@@ -161,6 +166,7 @@ def _as_json(item: Recording) -> dict[str, Any]:
         "status": item.footer.status,
         "reward": item.reward if item.footer.status == "reward" else None,
         "verdict": item.footer.score["verdict"],
+        "reasons": item.footer.score["reasons"],
         "actions": len(item.steps),
         "ended": item.footer.ended,
     }

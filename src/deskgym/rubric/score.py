@@ -67,6 +67,7 @@ class Score:
             "rubric": self.rubric,
             "reward": self.reward,
             "verdict": self.verdict,
+            "reasons": self.breakdown.reasons(),
             "breakdown": self.breakdown.to_dict(),
         }
 

@@ -50,7 +50,7 @@ _REFUNDED: Final = (
 
 _ORDER_NAMED: Final = _unless(_said("number", ":order_id"), "no reply names the order", ":order_id")
 _NO_OTHER_ORDER: Final = (
-    "SELECT 'a reply names another order', f.value FROM env_reply r JOIN env_fact f"
+    "SELECT 'a reply names another order' AS problem, f.value FROM env_reply r JOIN env_fact f"
     " ON f.step = r.step JOIN before.orders o ON o.id = f.value"
     " WHERE r.thread_id = :thread_id AND f.kind = 'number' AND o.id <> :order_id"
 )
