@@ -146,7 +146,7 @@ def verify(files: Files) -> None:
         except InvalidRecording as error:
             failed += 1
             out.print(f"[red]FAILS[/] {escape(str(error))}")
-    out.print(f"{count} recordings are as they were made; {failed} files are not.")
+    out.print(f"{count} recordings are as they were made; files that are not: {failed}.")
     if failed:
         raise typer.Exit(1)
 
