@@ -23,6 +23,7 @@ from deskgym.errors import UsageError
 from deskgym.evaluate import ControlRun, run_controls, run_sweep
 from deskgym.rubric import Verdict
 from deskgym.suite import find_tasks, load_suite
+from deskgym.testing.gate import GateResult, Rewards, is_gated, judge_rewards
 
 Name = Annotated[
     str | None, typer.Argument(metavar="SUITE|TASK", help="A suite or a task; all by default.")
@@ -43,12 +44,13 @@ def controls(
     names = [f"{suite.name}/{task.name}" for suite, task in found]
     runs = run_controls(names, seeds=chosen, rubrics=rubric or ())
     done = list(tracked(runs, versions * len(chosen), "controls"))
+    gates = _gates(done)
     if as_json:
         print_json([_as_json(item) for item in done])
     else:
         out.print(board(done) if len(chosen) == 1 else _over_seeds(done))
-        _print_summary(done)
-    if not all(item.holds for item in done):
+        _print_summary(done, gates)
+    if not all(item.holds for item in done) or not all(gate.passes for gate in gates):
         raise typer.Exit(1)
 
 
@@ -106,7 +108,7 @@ def _over_seeds(done: list[ControlRun]) -> Table:
     rows = table(
         "#", "task", "control", "kind", "expected", "lowest", "highest", "as expected",
         right=("#", "expected", "lowest", "highest", "as expected"),
-        whole=("task",),
+        whole=("task", "kind"),
     )  # fmt: skip
     for group in _by_control(done):
         first = group[0]
@@ -133,17 +135,53 @@ def _hold(group: Iterable[ControlRun]) -> bool:
     return all(item.holds for item in group)
 
 
-def _print_summary(done: list[ControlRun]) -> None:
-    groups = _by_control(done)
+def _gates(done: Iterable[ControlRun]) -> list[GateResult]:
+    """The gates of the tasks that have a control of every kind.
+
+    The default version of a rubric has to tell right from wrong. An older one is kept for its
+    known faults.
+    """
+    runs: dict[tuple[str, str], list[ControlRun]] = {}
+    for item in done:
+        if is_gated(item.task) and item.score.rubric == item.suite.rubric().version:
+            runs.setdefault((item.suite.name, item.task.name), []).append(item)
+    results: list[GateResult] = []
+    for group in runs.values():
+        suite, task = group[0].suite, group[0].task
+        rewards: Rewards = {}
+        for item in group:
+            of_kind = rewards.setdefault(item.control.kind, {})
+            of_kind.setdefault(item.control.name, []).append(item.reward)
+        results.append(judge_rewards(suite, task, rewards))
+    return results
+
+
+def _print_summary(done: list[ControlRun], gates: list[GateResult]) -> None:
+    """What holds, in a few lines, and each thing that does not."""
     versions = ", ".join(sorted({item.score.rubric for item in done}))
-    held = sum(map(_hold, groups))
-    out.print(f"\n{held} of {len(groups)} controls earn what they must, by {versions}.")
+    out.print(f"\nBy {versions}:")
+    for what, gated in (("scripts", False), ("controls", True)):
+        groups = [group for group in _by_control(done) if is_gated(group[0].task) == gated]
+        tasks = {(group[0].suite.name, group[0].task.name) for group in groups}
+        if groups:
+            held = sum(map(_hold, groups))
+            out.print(
+                f"{held} of {len(groups)} {what} of {len(tasks)} "
+                f"{'gated ' if gated else ''}tasks earn what they must"
+            )
+    for version in dict.fromkeys(gate.rubric for gate in gates):
+        of_version = [gate for gate in gates if gate.rubric == version]
+        passed = sum(gate.passes for gate in of_version)
+        out.print(f"{passed} of {len(of_version)} gates pass by {version}")
     for item in done:
         if not item.holds:
             out.print(
                 f"[red]FAILS[/] {item.task.name} {item.control.name} seed {item.seed} by "
                 f"{item.score.rubric}: {item.reward} and not {item.expected}"
             )
+    for gate in gates:
+        for reason in gate.reasons:
+            out.print(f"[red]FAILS[/] the gate of {gate.task} by {gate.rubric}: {escape(reason)}")
 
 
 def _as_json(item: ControlRun) -> dict[str, Any]:

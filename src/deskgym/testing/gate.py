@@ -15,6 +15,9 @@ from deskgym.task import Control, ControlKind, Task
 RIGHT_REWARD_MIN: Final = 0.60
 """What a right control has to earn at least."""
 
+Rewards = dict[ControlKind, dict[str, list[float]]]
+"""What controls earned with each seed, by kind and name."""
+
 KINDS: Final[tuple[ControlKind, ...]] = get_args(ControlKind)
 _RIGHT: Final[tuple[ControlKind, ...]] = ("oracle", "alternate")
 _WRONG: Final[tuple[ControlKind, ...]] = ("near_miss", "null")
@@ -90,15 +93,23 @@ def judge(
     suite: Suite, task: Task, seeds: Sequence[int] = (0,), *, rubric: str | None = None
 ) -> GateResult:
     """The gate of a task of a suite that need not be installed."""
-    scorer = suite.rubric(rubric)
-    version = scorer.version
-    rewards: dict[ControlKind, dict[str, list[float]]] = {}
+    version = suite.rubric(rubric).version
+    rewards: Rewards = {}
     for control in _with_null(task):
         with Environment(suite, task, parameters=control.parameters, rubric=version) as environment:
             for seed in seeds:
                 play(environment, control.script, seed)
                 of_kind = rewards.setdefault(control.kind, {})
                 of_kind.setdefault(control.name, []).append(environment.score().reward)
+    return judge_rewards(suite, task, rewards, rubric=version)
+
+
+def judge_rewards(
+    suite: Suite, task: Task, rewards: Rewards, *, rubric: str | None = None
+) -> GateResult:
+    """The gate of a task whose controls have been run, the null agent's among them."""
+    scorer = suite.rubric(rubric)
+    version = scorer.version
     declared = {control.kind for control in task.controls}
     return GateResult(
         f"{suite.name}/{task.name}",
@@ -107,6 +118,11 @@ def judge(
         tuple(kind for kind in _WANTED if kind not in declared),
         tuple(_reasons(rewards, getattr(scorer, "reward_min", -1.0))),
     )
+
+
+def is_gated(task: Task) -> bool:
+    """Whether a task has a control of every kind that a gate is about."""
+    return {control.kind for control in task.controls}.issuperset(_WANTED)
 
 
 def _with_null(task: Task) -> Iterator[Control]:
@@ -120,9 +136,7 @@ def _kind_result(kind: ControlKind, of_kind: Mapping[str, Sequence[float]]) -> K
     return KindResult(kind, tuple(of_kind), min(every), max(every))
 
 
-def _reasons(
-    rewards: Mapping[ControlKind, Mapping[str, Sequence[float]]], reward_min: float
-) -> Iterator[str]:
+def _reasons(rewards: Rewards, reward_min: float) -> Iterator[str]:
     """Why the rewards do not tell right from wrong, worst against best over the seeds."""
     if "oracle" not in rewards:
         yield "there is no oracle"
