@@ -8,10 +8,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from deskgym import Desk, Environment, Fixture, Result, Suite, Task, Toolbox
+from deskgym.argument import Cents, Id, Text
 from deskgym.errors import Refusal
 from deskgym.rubric import Reader, Score
 from deskgym.store import Engine, Template
-from deskgym.tool import Cents, Id, Text, tool
+from deskgym.tool import tool
 from tests.store.shop import SHOP, TIME
 
 STOCK = "SELECT quantity FROM inventory WHERE sku = 'V1'"

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deskgym import Action, Desk, Result, Toolbox, call, load_suite, make
+from deskgym.argument import Id, Text
 from deskgym.protocol import (
     ERROR_CODES,
     catalogue,
@@ -14,7 +15,7 @@ from deskgym.protocol import (
     parse,
 )
 from deskgym.protocol.tag import CLOSERS, OPENERS
-from deskgym.tool import Id, Text, tool
+from deskgym.tool import tool
 from tools.fuzz_protocol import tag_shaped
 
 TOOLBOX = load_suite("service").toolbox

@@ -10,13 +10,16 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from deskgym import Action, Desk, Result, Tool, Toolbox, call
+from deskgym.argument import Cents, Id
+from deskgym.desk import compact_json
+from deskgym.dispatch import Dispatched, dispatch
 from deskgym.errors import (
     ConstraintViolation,
     InvalidDefinition,
     StoreError,
     UnknownName,
 )
-from deskgym.tool import Cents, Dispatched, Id, compact_json, dispatch, tool
+from deskgym.tool import tool
 from tests.stall import STALL, STOCK, err, finish, look, open_stall, pay, sell
 from tests.store.shop import TIME, insert, open_world, refund
 

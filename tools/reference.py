@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from deskgym.dispatch import COMMON_CODES
 from deskgym.rubric.outcome_rubric import OutcomeRubric
 from deskgym.suite import load_suite
 from deskgym.suites.service.claims import CLAIMS
 from deskgym.suites.service.rubric import NEEDS, V2, V3
 from deskgym.suites.service.tools import REFUSALS
-from deskgym.tool import COMMON_CODES
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from deskgym.argument import Cents, Id, Text
+    from deskgym.desk import Desk, Result
     from deskgym.environment import Environment, make
     from deskgym.errors import (
         DeskgymError,
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from deskgym.store import Template
     from deskgym.suite import Suite, find_tasks, load_suite, suite_names, tasks_in
     from deskgym.task import Control, Fixture, Parameter, Task
-    from deskgym.tool import Cents, Desk, Id, Result, Text, Tool, Toolbox
+    from deskgym.tool import Tool, Toolbox
     from deskgym.trajectory import Action, Observation, Step, call
 
 __all__ = [
@@ -60,6 +62,8 @@ __all__ = [
 ]
 
 _MODULES = {
+    "argument": ("Cents", "Id", "Text"),
+    "desk": ("Desk", "Result"),
     "environment": ("Environment", "make"),
     "errors": (
         "DeskgymError",
@@ -73,7 +77,7 @@ _MODULES = {
     "store": ("Template",),
     "suite": ("Suite", "find_tasks", "load_suite", "suite_names", "tasks_in"),
     "task": ("Control", "Fixture", "Parameter", "Task"),
-    "tool": ("Cents", "Desk", "Id", "Result", "Text", "Tool", "Toolbox"),
+    "tool": ("Tool", "Toolbox"),
     "trajectory": ("Action", "Observation", "Step", "call"),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}

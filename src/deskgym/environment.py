@@ -7,13 +7,15 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Final
 
+from deskgym.desk import Desk, Ending, Result
+from deskgym.dispatch import COMMON_CODES, Dispatched, dispatch
 from deskgym.errors import UsageError
 from deskgym.rubric import Score
 from deskgym.store import Engine, RowChange, World, default_engine
 from deskgym.store.change import Row
 from deskgym.suite import Rubric, Suite, load_suite
 from deskgym.task import Fixture, Task
-from deskgym.tool import COMMON_CODES, Desk, Dispatched, Ending, Result, Toolbox, dispatch
+from deskgym.tool import Toolbox
 from deskgym.trajectory import Action, Observation, Step
 
 IDENTICAL_OBSERVATIONS_MAX: Final = 3

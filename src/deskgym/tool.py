@@ -1,4 +1,4 @@
-"""Tools: a plain typed function with a docstring becomes a schema, a validator and a dispatch.
+"""Tools: a plain typed function with a docstring becomes a schema and a validator.
 
 ```python
 @tool("write", codes=("order_cancelled", "order_not_found"))
@@ -10,9 +10,6 @@ Args:
         reason: why, in a few words.
     \"\"\"
 ```
-
-A call is atomic: it keeps all of its rows or none. What a tool refuses is a result, with a closed
-set of codes; what it raises by mistake is a bug, and is told apart from both.
 """
 
 from __future__ import annotations
@@ -22,185 +19,18 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
-from typing import Annotated, Any, Final, Literal, NamedTuple, cast, get_args
+from typing import Annotated, Any, Final, Literal, cast, get_args
 
-import orjson
-from pydantic import ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 from pydantic import create_model as create_pydantic_model
 
-from deskgym.errors import (
-    ConstraintViolation,
-    InvalidDefinition,
-    Refusal,
-    UnknownName,
-)
-from deskgym.store import RowChange, World
-from deskgym.store.change import Row
-from deskgym.store.slot import LogRow, Slot
+from deskgym.argument import ID_CHARACTERS_MAX, ID_FORMAT
+from deskgym.desk import Result
+from deskgym.errors import InvalidDefinition, UnknownName
 
 Kind = Literal["read", "write", "talk", "end"]
 """What a tool is for: reads change nothing, writes change the store, talk is said to the customer
 or the grader, end finishes the episode."""
-
-Ending = Literal["closed", "submitted", "no_progress", "action_limit", "customer_done", "completed"]
-"""Why an episode ended: the agent closed or submitted it, three identical observations in a row,
-the last action allowed, a customer with nothing more to say, or a task that has run its course."""
-
-COMMON_CODES: Final[Mapping[str, str]] = {
-    "unknown_tool": "There is no such tool.",
-    "invalid_arguments": "The arguments do not fit the tool's schema; nothing was done.",
-    "conflict": "The store's records do not allow this; nothing was done.",
-    "internal_error": "The tool failed, which is not your fault; nothing was done.",
-    "episode_over": "The episode is over; nothing was done.",
-}
-"""Codes that any call can be answered with, beside those that its tool declares."""
-
-
-# Argument types. Their constraints show in the JSON Schema; the sentences in it are product.
-
-ID_CHARACTERS_MAX: Final = 64
-TEXT_CHARACTERS_MAX: Final = 2_000
-_ID_FORMAT: Final = "id"
-AMOUNT_CENTS_MAX: Final = 100_000
-
-_CONTROL: Final = r"\x00-\x1f\x7f-\x9f"
-TEXT_PATTERN: Final = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]+$"
-"""What free text is made of: anything but control characters, save line breaks and tabs."""
-
-Id = Annotated[
-    str,
-    StringConstraints(
-        strip_whitespace=True,
-        min_length=1,
-        max_length=ID_CHARACTERS_MAX,
-        pattern=rf"^[^{_CONTROL}]+$",
-    ),
-    Field(json_schema_extra={"format": _ID_FORMAT}),
-]
-"""An identifier: text of 1 to 64 characters without control characters; outer space is trimmed.
-
-An integer means its decimal text, since models often send one.
-"""
-
-Text = Annotated[
-    str,
-    StringConstraints(
-        strip_whitespace=True,
-        min_length=1,
-        max_length=TEXT_CHARACTERS_MAX,
-        pattern=TEXT_PATTERN,
-    ),
-]
-"""Free text of 1 to 2,000 characters, without control characters but line breaks and tabs."""
-
-Cents = Annotated[int, Field(ge=1, le=AMOUNT_CENTS_MAX)]
-"""An amount of money: a whole number of cents, 1 to 100,000, and no other type of value."""
-
-
-def compact_json(value: object) -> bytes:
-    """Canonical JSON. orjson keeps a 4 KB block behind each result; the copy lets it go."""
-    return bytes(memoryview(orjson.dumps(value)))
-
-
-_NO_DATA: Final[Mapping[str, Any]] = MappingProxyType({})
-
-
-class Result(NamedTuple):
-    """What a tool answers: whether it did its work, a code, a sentence, and data."""
-
-    ok: bool
-    code: str
-    message: str
-    data: Mapping[str, Any] = _NO_DATA
-
-    def to_dict(self) -> dict[str, object]:
-        """The result as an agent sees it."""
-        return {
-            "ok": self.ok,
-            "code": self.code,
-            "message": self.message,
-            "data": dict(self.data),
-        }
-
-    def to_json(self) -> bytes:
-        """The result as canonical JSON; raises TypeError for data that JSON cannot hold."""
-        return compact_json(self.to_dict())
-
-
-class Desk:
-    """What a tool's function works with: the store, who is signed in, and the episode's log.
-
-    Attributes:
-        account: the signed-in customer's id, or None where the agent is the store's own staff.
-        step: the number of this action, from 1.
-        now: the store's time, UTC in ISO 8601. It stands still within an episode.
-        customer: who answers what the agent proposes or says; None where nobody does.
-        log_rows: rows for the environment's own tables, kept if the call is.
-    """
-
-    __slots__ = ("_slot", "account", "customer", "ending", "log_rows", "now", "step")
-
-    def __init__(
-        self, slot: Slot, *, step: int, now: str, account: str | None, customer: Any = None
-    ) -> None:
-        self._slot: Final = slot
-        self.log_rows: list[LogRow] = []
-        self.step: Final = step
-        self.now: Final = now
-        self.account: Final = account
-        self.customer: Final[Any] = customer
-        self.ending: Ending | None = None
-
-    def rows(self, sql: str, *bindings: object, **named: object) -> list[Row]:
-        """Run one statement; its rows as tuples."""
-        return self._slot.rows(sql, named or bindings)
-
-    def records(self, sql: str, *bindings: object, **named: object) -> list[dict[str, Any]]:
-        """Run one statement; its rows by column name."""
-        return self._slot.records(sql, named or bindings)
-
-    def record(self, sql: str, *bindings: object, **named: object) -> dict[str, Any] | None:
-        """Run one statement; its first row by column name, or None."""
-        found = self._slot.records(sql, named or bindings)
-        return found[0] if found else None
-
-    def value(self, sql: str, *bindings: object, **named: object) -> Any:
-        """Run one statement; the first value of its first row, or None."""
-        found = self._slot.rows(sql, named or bindings)
-        return found[0][0] if found else None
-
-    def next_id(self, table: str, prefix: str) -> str:
-        """A fresh id for a table: `prefix`, then six digits, one above the highest there is.
-
-        Every id of the table has that form, so that the highest text is the highest number.
-        """
-        highest = self.value(f"SELECT MAX(id) FROM {table}")
-        return f"{prefix}{int(highest[len(prefix) :]) + 1 if highest else 1:06d}"
-
-    def log(self, table: str, *values: object) -> None:
-        """Add a row, its first value this step, to one of the environment's own tables.
-
-        Kept only if the call is.
-        """
-        self.log_rows.append((table, (self.step, *values)))
-
-    def logged(self, table: str) -> list[Row]:
-        """The rows that earlier actions added to one of the environment's own tables, in order.
-
-        SQL in a tool does not see them: they are written when a rubric first reads them.
-        """
-        world = self._slot.world
-        return [row for name, row in world.log if name == table] if world is not None else []
-
-    @property
-    def touched(self) -> bool:
-        """Whether the call has written to the store so far."""
-        return self._slot.touched
-
-    def end(self, reason: Ending) -> None:
-        """End the episode with this action."""
-        self.ending = reason
 
 
 @dataclass(frozen=True)
@@ -406,7 +236,7 @@ def _closed_sets_are_text(schema: Mapping[str, Any]) -> bool:
 
 
 def _is_id(schema: Mapping[str, Any]) -> bool:
-    return any(part.get("format") == _ID_FORMAT for part in (schema, *schema.get("anyOf", ())))
+    return any(part.get("format") == ID_FORMAT for part in (schema, *schema.get("anyOf", ())))
 
 
 def _ids_as_text(arguments: object, ids: frozenset[str]) -> dict[str, object] | None:
@@ -449,96 +279,3 @@ class Toolbox(Mapping[str, Tool]):
     def names(self) -> tuple[str, ...]:
         """The tools' names."""
         return tuple(self._tools)
-
-
-class Dispatched(NamedTuple):
-    """One call, carried out or refused.
-
-    Attributes:
-        result_json: the result as canonical JSON.
-        kind: the tool's kind; None for a tool that does not exist.
-        arguments: as validated; None when they did not fit.
-        changes: the net row changes that the call left.
-        bug: what the tool raised by mistake; then the result is `internal_error`.
-    """
-
-    result: Result
-    result_json: bytes
-    kind: Kind | None
-    arguments: Mapping[str, Any] | None = None
-    changes: tuple[RowChange, ...] = ()
-    bug: Exception | None = None
-
-
-def dispatch(
-    toolbox: Toolbox, world: World, desk: Desk, name: str, arguments: object
-) -> Dispatched:
-    """Carry out one call: all of it, or nothing and a refusal."""
-    chosen = toolbox.get(name)
-    if chosen is None:
-        return _answered(_unknown_tool(toolbox), None)
-    try:
-        values = chosen.validate(arguments)
-    except ValidationError as error:
-        return _answered(_invalid_arguments(chosen, arguments, error), chosen.kind)
-    try:
-        kept = world.atomic(lambda: _checked(chosen, desk, chosen.function(desk, **values)))
-    except Refusal as refusal:
-        desk.log_rows.clear()
-        try:
-            return _answered(_refused(chosen, refusal), chosen.kind, values)
-        except (InvalidDefinition, TypeError) as error:
-            bug: Exception = error
-    except ConstraintViolation:
-        desk.log_rows.clear()
-        return _answered(_common("conflict"), chosen.kind, values)
-    except Exception as error:
-        desk.log_rows.clear()
-        bug = error
-    else:
-        return Dispatched(*kept.value, chosen.kind, values, kept.changes)
-    return _answered(_common("internal_error"), chosen.kind, values, bug)
-
-
-def _answered(
-    result: Result,
-    kind: Kind | None,
-    arguments: Mapping[str, Any] | None = None,
-    bug: Exception | None = None,
-) -> Dispatched:
-    return Dispatched(result, result.to_json(), kind, arguments, bug=bug)
-
-
-def _refused(chosen: Tool, refusal: Refusal) -> Result:
-    if refusal.code not in chosen.codes:
-        raise InvalidDefinition(f"{chosen.name} refused with {refusal.code}, undeclared")
-    return Result(False, refusal.code, refusal.sentence, refusal.data)
-
-
-def _checked(chosen: Tool, desk: Desk, result: Result) -> tuple[Result, bytes]:
-    """The result, if the tool kept to what it declares; runs before the call is kept."""
-    if result.code not in chosen.codes:
-        raise InvalidDefinition(f"{chosen.name} answered {result.code}, which it does not declare")
-    if desk.touched and (chosen.kind != "write" or not result.ok):
-        raise InvalidDefinition(f"{chosen.name} changed rows, which a {chosen.kind} must not")
-    return result, result.to_json()
-
-
-def _common(code: str) -> Result:
-    return Result(False, code, COMMON_CODES[code])
-
-
-def _unknown_tool(toolbox: Toolbox) -> Result:
-    return Result(
-        False,
-        "unknown_tool",
-        f"There is no such tool. The tools are: {', '.join(toolbox.names)}.",
-    )
-
-
-def _invalid_arguments(chosen: Tool, arguments: object, error: ValidationError) -> Result:
-    problems = chosen.problems(arguments, error)
-    sentence = "; ".join(f"`{name}` {problem}" for name, problem in problems.items())
-    return Result(
-        False, "invalid_arguments", f"Nothing was done: {sentence}.", {"problems": problems}
-    )

@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple, cast
 
 import orjson
 
+from deskgym.desk import Ending, Result, compact_json
 from deskgym.store import RowChange
-from deskgym.tool import Ending, Result, compact_json
 
 TEXT_CHARACTERS_MAX: Final = 32_768
 DEPTH_MAX: Final = 16

@@ -9,9 +9,10 @@ import typer
 from rich.markup import escape
 
 from deskgym.cli.console import AsJson, out, print_json, table
+from deskgym.dispatch import COMMON_CODES
 from deskgym.suite import find_tasks, load_suite
 from deskgym.task import Task
-from deskgym.tool import COMMON_CODES, Tool
+from deskgym.tool import Tool
 
 
 def tasks(

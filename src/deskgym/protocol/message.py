@@ -7,9 +7,9 @@ from typing import Final
 
 import orjson
 
+from deskgym.desk import Result
 from deskgym.protocol.parsed import OPENING_TAG, STOP_SEQUENCE, CallError
 from deskgym.protocol.tag import CLOSERS, OPENERS
-from deskgym.tool import Result
 from deskgym.trajectory import Action, Observation
 
 # Brackets stand in JSON only inside texts, where they may be escaped.

@@ -7,8 +7,9 @@ import json
 import math
 from typing import Any, Final, cast
 
+from deskgym.argument import ID_CHARACTERS_MAX
 from deskgym.protocol.parsed import CallError, call_error
-from deskgym.tool import ID_CHARACTERS_MAX, Toolbox
+from deskgym.tool import Toolbox
 from deskgym.trajectory import Action
 
 SHAPE: Final = 'Write {"name": "TOOL", "arguments": {…}}'

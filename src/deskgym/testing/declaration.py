@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 
 import orjson
 
+from deskgym.dispatch import COMMON_CODES
 from deskgym.errors import DeskgymError
 from deskgym.store import Engine
 from deskgym.task import Fixture
 from deskgym.testing.finding import Flaw
 from deskgym.testing.subject import Subject
 from deskgym.testing.trace import actual_digest, described
-from deskgym.tool import COMMON_CODES, Tool
+from deskgym.tool import Tool
 
 
 def declarations(subject: Subject) -> Iterator[Flaw]:

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 import orjson
 
+from deskgym.dispatch import COMMON_CODES
 from deskgym.environment import Environment
 from deskgym.testing.finding import Flaw
 from deskgym.testing.probe import Probe
 from deskgym.testing.subject import Subject
-from deskgym.tool import COMMON_CODES, Toolbox
+from deskgym.tool import Toolbox
 from deskgym.trajectory import Action
 
 

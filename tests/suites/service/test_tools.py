@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deskgym import Action, Environment, Toolbox, call, load_suite
+from deskgym.argument import AMOUNT_CENTS_MAX
+from deskgym.dispatch import COMMON_CODES
 from deskgym.errors import ConstraintViolation
-from deskgym.tool import AMOUNT_CENTS_MAX, COMMON_CODES
 from tests.suites.service.play import (
     CANCEL,
     CLOSE,

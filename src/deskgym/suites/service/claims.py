@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, get_args
 
-from deskgym.tool import Desk
+from deskgym.desk import Desk
 
 Claim = Literal[
     "refunded", "cancelled", "return_created", "replacement_created", "intercept_requested",

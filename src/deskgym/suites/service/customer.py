@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
-from deskgym.tool import Desk
+from deskgym.desk import Desk
 
 Remedy = Literal[
     "refund", "replacement", "return", "cancellation", "intercept", "stock_notification", "nothing"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from deskgym.argument import Cents, Id, Text
+from deskgym.desk import Desk, Result
 from deskgym.errors import Refusal
 from deskgym.suites.service.claims import Claim, is_true
 from deskgym.suites.service.customer import Proposal, Remedy, ScriptedCustomer
@@ -14,7 +16,7 @@ from deskgym.suites.service.tools import (
     require_shipment,
     stock_of,
 )
-from deskgym.tool import Cents, Desk, Id, Result, Text, tool
+from deskgym.tool import tool
 
 BRACKETS: Final[dict[Remedy, tuple[str, ...]]] = {
     "refund": ("payment_id", "amount_cents"),

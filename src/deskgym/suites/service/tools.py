@@ -10,8 +10,10 @@ from typing import Any, Final, NoReturn
 
 import orjson
 
+from deskgym.argument import Cents, Id, Text
+from deskgym.desk import Desk, Result
 from deskgym.errors import Refusal
-from deskgym.tool import Cents, Desk, Id, Result, Text, tool
+from deskgym.tool import tool
 
 REFUSALS: Final = {
     "order_not_found": "This account has no such order.",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from deskgym.desk import Ending
 from deskgym.suites.tickets.scenario import Intent, Tier
 from deskgym.suites.tickets.tools import Message
-from deskgym.tool import Ending
 
 
 class _Model(BaseModel):

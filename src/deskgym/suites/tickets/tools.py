@@ -6,9 +6,11 @@ from typing import Annotated, Final
 
 from pydantic import StringConstraints
 
+from deskgym.argument import TEXT_PATTERN
+from deskgym.desk import Desk, Result
 from deskgym.suites.tickets.customer import Customer
 from deskgym.suites.tickets.scenario import Intent
-from deskgym.tool import TEXT_PATTERN, Desk, Result, tool
+from deskgym.tool import tool
 from deskgym.trajectory import TEXT_CHARACTERS_MAX
 
 Message = Annotated[

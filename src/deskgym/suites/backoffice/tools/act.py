@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from deskgym.argument import Cents, Id, Text
+from deskgym.desk import Desk, Result
 from deskgym.suites.backoffice.facts import facts, normalised
 from deskgym.suites.backoffice.tools.find import (
     Quantity,
@@ -14,7 +16,7 @@ from deskgym.suites.backoffice.tools.find import (
     payments_of,
     refuse,
 )
-from deskgym.tool import Cents, Desk, Id, Result, Text, tool
+from deskgym.tool import tool
 
 
 @tool(

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Final, Literal, NoReturn
 
 from pydantic import Field
 
+from deskgym.desk import Desk, Result
 from deskgym.errors import Refusal
-from deskgym.tool import Desk, Result
 
 PAGE_ROWS: Final = 20
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from deskgym.argument import Id, Text
+from deskgym.desk import Desk, Result
 from deskgym.suites.backoffice.policy import policy_text
 from deskgym.suites.backoffice.tools.find import (
     OrderStatus,
@@ -18,7 +20,7 @@ from deskgym.suites.backoffice.tools.find import (
     payments_of,
     refuse,
 )
-from deskgym.tool import Desk, Id, Result, Text, tool
+from deskgym.tool import tool
 
 _TIME: Final = re.compile(
     r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ)?"

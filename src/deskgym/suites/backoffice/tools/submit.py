@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from deskgym.argument import Text
+from deskgym.desk import Desk, Result
 from deskgym.suites.backoffice.facts import normalised
-from deskgym.tool import Desk, Result, Text, tool
+from deskgym.tool import tool
 
 
 @tool("end", codes=("submitted",))

@@ -1,0 +1,121 @@
+"""The desk: what a tool's function works with, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple
+
+import orjson
+
+from deskgym.store.change import Row
+from deskgym.store.slot import LogRow, Slot
+
+Ending = Literal["closed", "submitted", "no_progress", "action_limit", "customer_done", "completed"]
+"""Why an episode ended: the agent closed or submitted it, three identical observations in a row,
+the last action allowed, a customer with nothing more to say, or a task that has run its course."""
+
+
+def compact_json(value: object) -> bytes:
+    """Canonical JSON. orjson keeps a 4 KB block behind each result; the copy lets it go."""
+    return bytes(memoryview(orjson.dumps(value)))
+
+
+_NO_DATA: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+class Result(NamedTuple):
+    """What a tool answers: whether it did its work, a code, a sentence, and data."""
+
+    ok: bool
+    code: str
+    message: str
+    data: Mapping[str, Any] = _NO_DATA
+
+    def to_dict(self) -> dict[str, object]:
+        """The result as an agent sees it."""
+        return {
+            "ok": self.ok,
+            "code": self.code,
+            "message": self.message,
+            "data": dict(self.data),
+        }
+
+    def to_json(self) -> bytes:
+        """The result as canonical JSON; raises TypeError for data that JSON cannot hold."""
+        return compact_json(self.to_dict())
+
+
+class Desk:
+    """What a tool's function works with: the store, who is signed in, and the episode's log.
+
+    Attributes:
+        account: the signed-in customer's id, or None where the agent is the store's own staff.
+        step: the number of this action, from 1.
+        now: the store's time, UTC in ISO 8601. It stands still within an episode.
+        customer: who answers what the agent proposes or says; None where nobody does.
+        log_rows: rows for the environment's own tables, kept if the call is.
+    """
+
+    __slots__ = ("_slot", "account", "customer", "ending", "log_rows", "now", "step")
+
+    def __init__(
+        self, slot: Slot, *, step: int, now: str, account: str | None, customer: Any = None
+    ) -> None:
+        self._slot: Final = slot
+        self.log_rows: list[LogRow] = []
+        self.step: Final = step
+        self.now: Final = now
+        self.account: Final = account
+        self.customer: Final[Any] = customer
+        self.ending: Ending | None = None
+
+    def rows(self, sql: str, *bindings: object, **named: object) -> list[Row]:
+        """Run one statement; its rows as tuples."""
+        return self._slot.rows(sql, named or bindings)
+
+    def records(self, sql: str, *bindings: object, **named: object) -> list[dict[str, Any]]:
+        """Run one statement; its rows by column name."""
+        return self._slot.records(sql, named or bindings)
+
+    def record(self, sql: str, *bindings: object, **named: object) -> dict[str, Any] | None:
+        """Run one statement; its first row by column name, or None."""
+        found = self._slot.records(sql, named or bindings)
+        return found[0] if found else None
+
+    def value(self, sql: str, *bindings: object, **named: object) -> Any:
+        """Run one statement; the first value of its first row, or None."""
+        found = self._slot.rows(sql, named or bindings)
+        return found[0][0] if found else None
+
+    def next_id(self, table: str, prefix: str) -> str:
+        """A fresh id for a table: `prefix`, then six digits, one above the highest there is.
+
+        Every id of the table has that form, so that the highest text is the highest number.
+        """
+        highest = self.value(f"SELECT MAX(id) FROM {table}")
+        return f"{prefix}{int(highest[len(prefix) :]) + 1 if highest else 1:06d}"
+
+    def log(self, table: str, *values: object) -> None:
+        """Add a row, its first value this step, to one of the environment's own tables.
+
+        Kept only if the call is.
+        """
+        self.log_rows.append((table, (self.step, *values)))
+
+    def logged(self, table: str) -> list[Row]:
+        """The rows that earlier actions added to one of the environment's own tables, in order.
+
+        SQL in a tool does not see them: they are written when a rubric first reads them.
+        """
+        world = self._slot.world
+        return [row for name, row in world.log if name == table] if world is not None else []
+
+    @property
+    def touched(self) -> bool:
+        """Whether the call has written to the store so far."""
+        return self._slot.touched
+
+    def end(self, reason: Ending) -> None:
+        """End the episode with this action."""
+        self.ending = reason
