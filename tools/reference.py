@@ -8,8 +8,8 @@ from deskgym.dispatch import COMMON_CODES
 from deskgym.rubric.outcome_rubric import OutcomeRubric
 from deskgym.suite import load_suite
 from deskgym.suites.service.claims import CLAIMS
+from deskgym.suites.service.own import REFUSALS
 from deskgym.suites.service.rubric import NEEDS, V2, V3
-from deskgym.suites.service.tools import REFUSALS
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -4,19 +4,17 @@ from importlib.resources import files
 
 from deskgym.suite import Suite, tasks_in
 from deskgym.suites.service import tasks
+from deskgym.suites.service.reads import get_order, list_order_payments, search_inventory
 from deskgym.suites.service.rubric import V2, V3
 from deskgym.suites.service.sweep import cases
 from deskgym.suites.service.talk import close, message, propose, report
-from deskgym.suites.service.tools import (
+from deskgym.suites.service.writes import (
     cancel_order,
     create_replacement,
     create_return,
     create_stock_notification,
-    get_order,
     issue_refund,
-    list_order_payments,
     request_delivery_intercept,
-    search_inventory,
 )
 from deskgym.tool import Toolbox
 

@@ -9,7 +9,7 @@ from deskgym.desk import Desk, Result
 from deskgym.errors import Refusal
 from deskgym.suites.service.claims import Claim, is_true
 from deskgym.suites.service.customer import Proposal, Remedy, ScriptedCustomer
-from deskgym.suites.service.tools import (
+from deskgym.suites.service.own import (
     require_item,
     require_order,
     require_payment,

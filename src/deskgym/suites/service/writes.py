@@ -1,103 +1,25 @@
-"""The nine tools of the service suite: three reads and six writes, bound to the signed-in account.
+"""The six tools that write. They do not police the customer's consent; the rubric does.
 
-No tool takes an owner or an idempotency key. An order of somebody else's and one that does not
-exist are answered alike. Tools do not police the customer's consent; the rubric does.
+No tool takes an owner or an idempotency key: a retry with the same arguments finds its row.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, NoReturn
+from typing import Any
 
 import orjson
 
 from deskgym.argument import Cents, Id, Text
 from deskgym.desk import Desk, Result
-from deskgym.errors import Refusal
+from deskgym.suites.service.own import (
+    refuse,
+    require_item,
+    require_order,
+    require_payment,
+    require_shipment,
+    stock_of,
+)
 from deskgym.tool import tool
-
-REFUSALS: Final = {
-    "order_not_found": "This account has no such order.",
-    "item_not_found": "The order has no such item.",
-    "payment_not_found": "The order has no such payment.",
-    "shipment_not_found": "The order has no such shipment.",
-    "return_not_found": "The item has no such open return; create_return makes one.",
-    "sku_not_found": "There is no such SKU in stock keeping; search_inventory lists them.",
-    "order_already_cancelled": "The order is already cancelled.",
-    "order_not_cancellable": "Part of the order has left the warehouse; it cannot be cancelled.",
-    "shipment_not_moving": "Only a labelled parcel or one in transit can be intercepted.",
-    "return_already_open": "The item already has an open return.",
-    "payment_not_captured": "The payment is not captured; there is no money to return.",
-    "refund_exceeds_captured": "The amount is more than the payment's refundable cents.",
-    "item_already_replaced": "The item already has a replacement.",
-    "out_of_stock": "The SKU is out of stock.",
-    "notification_already_active": "This account already waits for that SKU.",
-}
-
-
-def refuse(code: str) -> NoReturn:
-    """Refuse the call with a code of the table above and its sentence, which names no value."""
-    raise Refusal(code, REFUSALS[code])
-
-
-def _own_order(desk: Desk, order_id: str) -> dict[str, Any]:
-    """An order of the signed-in account, to show; anything else is refused as not found."""
-    order = desk.record(
-        "SELECT id AS order_id, status, total_cents, currency, placed_at, shipping_address"
-        " FROM orders WHERE id = ? AND customer_id = ?",
-        order_id,
-        desk.account,
-    )
-    return order if order is not None else refuse("order_not_found")
-
-
-def require_order(desk: Desk, order_id: str) -> str:
-    """The status of an order of the signed-in account; anything else is refused as not found."""
-    status = desk.value(
-        "SELECT status FROM orders WHERE id = ? AND customer_id = ?", order_id, desk.account
-    )
-    return status or refuse("order_not_found")
-
-
-def require_item(desk: Desk, order_id: str, item_id: str) -> None:
-    """Refuse an item that the order does not have."""
-    if not desk.rows("SELECT 1 FROM order_items WHERE order_id = ? AND id = ?", order_id, item_id):
-        refuse("item_not_found")
-
-
-def require_payment(desk: Desk, order_id: str, payment_id: str) -> dict[str, Any]:
-    """A payment of an order, with what can still be refunded."""
-    for payment in _payments(desk, order_id):
-        if payment["payment_id"] == payment_id:
-            return payment
-    return refuse("payment_not_found")
-
-
-def require_shipment(desk: Desk, order_id: str, shipment_id: str) -> str:
-    """The status of a shipment of the order; refused if there is none."""
-    status = desk.value(
-        "SELECT status FROM shipments WHERE order_id = ? AND id = ?", order_id, shipment_id
-    )
-    return status or refuse("shipment_not_found")
-
-
-def stock_of(desk: Desk, sku: str) -> int:
-    """How many pieces of a SKU there are."""
-    quantity = desk.value("SELECT quantity FROM inventory WHERE sku = ?", sku)
-    return int(quantity) if quantity is not None else refuse("sku_not_found")
-
-
-def _payments(desk: Desk, order_id: str) -> list[dict[str, Any]]:
-    """An order's payments, oldest first. A refund that is still pending counts as refunded."""
-    return desk.records(
-        "SELECT p.id AS payment_id, p.status, p.amount_cents, p.captured_cents,"
-        " COALESCE(SUM(r.amount_cents), 0) AS refunded_cents,"
-        " p.captured_cents - COALESCE(SUM(r.amount_cents), 0) AS refundable_cents,"
-        " p.processor_reference, p.created_at"
-        " FROM payments p LEFT JOIN refunds r ON r.payment_id = p.id AND r.status <> 'failed'"
-        " WHERE p.order_id = ? GROUP BY p.id, p.status, p.amount_cents, p.captured_cents,"
-        " p.processor_reference, p.created_at ORDER BY p.created_at, p.id",
-        order_id,
-    )
 
 
 def _key(name: str, **arguments: object) -> str:
@@ -108,85 +30,6 @@ def _key(name: str, **arguments: object) -> str:
 def _existing(desk: Desk, table: str, key: str) -> str | None:
     """The id of the row that an exact retry made before."""
     return desk.value(f"SELECT id FROM {table} WHERE idempotency_key = ?", key)
-
-
-@tool("read", codes=("order_found", "order_not_found"))
-def get_order(desk: Desk, order_id: Id) -> Result:
-    """Look up one of the customer's orders: its status, items and shipments.
-
-    Args:
-        order_id: the order.
-    """
-    order = _own_order(desk, order_id)
-    order["items"] = desk.records(
-        "SELECT i.id AS item_id, i.sku, p.name AS product, v.name AS variant, i.quantity,"
-        " i.paid_cents FROM order_items i JOIN variants v ON v.sku = i.sku"
-        " JOIN products p ON p.id = v.product_id WHERE i.order_id = ? ORDER BY i.id",
-        order_id,
-    )
-    shipments = desk.records(
-        "SELECT id AS shipment_id, status, carrier, tracking_number, shipped_at, delivered_at"
-        " FROM shipments WHERE order_id = ? ORDER BY id",
-        order_id,
-    )
-    packed = desk.rows(
-        "SELECT c.shipment_id, c.item_id FROM shipment_items c"
-        " JOIN shipments s ON s.id = c.shipment_id WHERE s.order_id = ?"
-        " ORDER BY c.shipment_id, c.item_id",
-        order_id,
-    )
-    for shipment in shipments:
-        shipment["item_ids"] = [
-            item for parcel, item in packed if parcel == shipment["shipment_id"]
-        ]
-    order["shipments"] = shipments
-    return Result(True, "order_found", "The order, with its items and shipments.", order)
-
-
-@tool("read", codes=("payments_found", "order_not_found"))
-def list_order_payments(desk: Desk, order_id: Id) -> Result:
-    """List an order's payments: what each captured, what was refunded and what still can be.
-
-    A capture is a completed charge. A payment that is only authorized is a hold: no money moved,
-    and none can be returned.
-
-    Args:
-        order_id: the order.
-    """
-    order = _own_order(desk, order_id)
-    payments = _payments(desk, order_id)
-    data = {"order_id": order_id, "total_cents": order["total_cents"], "payments": payments}
-    return Result(True, "payments_found", "The order's payments, oldest first.", data)
-
-
-@tool("read", codes=("inventory_found",))
-def search_inventory(
-    desk: Desk, product_type: Text | None = None, size: Text | None = None,
-    color: Text | None = None,
-) -> Result:  # fmt: skip
-    """Search the stock. Rows that fit everything asked are exact, those that fit in part similar.
-
-    Without arguments it lists the whole stock. A quantity of 0 means out of stock.
-
-    Args:
-        product_type: the kind of product, such as lamp.
-        size: the size.
-        color: the color.
-    """
-    asked = {"product_type": product_type, "size": size, "color": color}
-    wanted = {name: value.casefold() for name, value in asked.items() if value is not None}
-    rows = desk.records(
-        "SELECT i.sku, p.name AS product, p.product_type, v.name AS variant, v.size, v.color,"
-        " v.price_cents, i.quantity FROM inventory i JOIN variants v ON v.sku = i.sku"
-        " JOIN products p ON p.id = v.product_id ORDER BY i.sku",
-    )
-    found: list[dict[str, Any]] = []
-    for row in rows:
-        fits = sum(row[name].casefold() == value for name, value in wanted.items())
-        if fits or not wanted:
-            found.append({**row, "match": "exact" if fits == len(wanted) else "similar"})
-            desk.log("env_listed", row["sku"])
-    return Result(True, "inventory_found", f"{len(found)} stock rows.", {"rows": found})
 
 
 @tool(
