@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,6 +71,13 @@ def test_every_command_is_listed(deskgym: Deskgym) -> None:
     shown = deskgym("--help")
     assert shown.code == 0
     assert all(command in shown.out for command in COMMANDS)
+
+
+def test_every_command_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+    documented = sorted(re.findall(r"^## deskgym (\w+)$", page, re.MULTILINE))
+    registered = [getattr(item.callback, "__name__", "") for item in cli.app.registered_commands]
+    assert documented == sorted(registered) == COMMANDS
 
 
 def test_controls_of_the_five_cases_earn_what_the_spec_says(deskgym: Deskgym) -> None:
