@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 
 import typer
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 
 from deskgym.cli.console import (
@@ -24,6 +25,9 @@ from deskgym.evaluate import ControlRun, run_controls, run_sweep
 from deskgym.rubric import Verdict
 from deskgym.suite import find_tasks, load_suite
 from deskgym.testing.gate import GateResult, Rewards, is_gated, judge_rewards
+
+BOARD_COLUMNS_MIN: Final = 120
+"""How wide a terminal has to be for the board to be a table."""
 
 Name = Annotated[
     str | None, typer.Argument(metavar="SUITE|TASK", help="A suite or a task; all by default.")
@@ -48,7 +52,12 @@ def controls(
     if as_json:
         print_json([_as_json(item) for item in done])
     else:
-        out.print(board(done) if len(chosen) == 1 else _over_seeds(done))
+        if len(chosen) > 1:
+            out.print(_over_seeds(done))
+        elif out.width < BOARD_COLUMNS_MIN:
+            _print_narrow(done)
+        else:
+            out.print(board(done))
         _print_summary(done, gates)
     if not all(item.holds for item in done) or not all(gate.passes for gate in gates):
         raise typer.Exit(1)
@@ -59,6 +68,21 @@ def _by_control(done: Iterable[ControlRun]) -> list[list[ControlRun]]:
     for item in done:
         groups.setdefault((item.suite.name, item.number), []).append(item)
     return list(groups.values())
+
+
+def _print_narrow(done: list[ControlRun]) -> None:
+    """The board on a narrow terminal: what changed and why stand below each run."""
+    for group in _by_control(done):
+        first = group[0]
+        rewards = dict.fromkeys(reward_text(item.reward) for item in group)
+        out.print(
+            f"[bold]{first.number:>3}[/] {first.task.name}: {escape(first.control.title)}\n"
+            f"    reward {_colored(first, ' / '.join(rewards))}, expected {_expected(group)}"
+            + (f", {_verdict(first)}" if _hold(group) else " [red]FAILS[/]")
+        )
+        changes = [change.summary() for change in first.changes] or ["no row changed"]
+        for line in (*changes, *first.score.breakdown.reasons()):
+            out.print(Padding(escape(line), (0, 0, 0, 4)))
 
 
 def board(done: list[ControlRun]) -> Table:
@@ -77,7 +101,7 @@ def board(done: list[ControlRun]) -> Table:
     rows.padding = (0, 2, 1, 0)  # a line between runs
     for group in _by_control(done):
         first = group[0]
-        why = [first.score.verdict.replace("_", " "), *first.score.breakdown.reasons()]
+        why = [_verdict(first), *first.score.breakdown.reasons()]
         rewards = dict.fromkeys(reward_text(item.reward) for item in group)
         rows.add_row(
             str(first.number),
@@ -96,6 +120,10 @@ _COLORS: Final[dict[Verdict, str]] = {
     "partial": "yellow",
     "not_resolved": "red",
 }
+
+
+def _verdict(run: ControlRun) -> str:
+    return run.score.verdict.replace("_", " ")
 
 
 def _colored(run: ControlRun, text: str) -> str:

@@ -173,7 +173,13 @@ def replay(
     """Re-execute recordings in fresh worlds: every result, row, reward and digest must recur."""
     results: list[dict[str, Any]] = []
     rows = table(
-        "recording", "task", "seed", "reward", "replayed", right=("seed", "reward"), whole=("task",)
+        "recording",
+        "task",
+        "seed",
+        "reward",
+        "replayed",
+        right=("seed", "reward"),
+        whole=("recording", "task"),
     )
     for file in files:
         for located in _located(file):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, Final
 
 import typer
 from rich.markup import escape
+from rich.padding import Padding
 
 from deskgym.agents import find_agent
 from deskgym.cli.console import (
@@ -28,6 +29,9 @@ from deskgym.evaluate import EpisodeSpec, run_episodes
 from deskgym.recording import Recording
 from deskgym.suite import find_tasks, load_suite
 from deskgym.task import SEED_MAX
+
+REASONS_MAX: Final = 24
+"""How many runs are explained below the table; --json and the recordings explain all."""
 
 
 def run(
@@ -110,29 +114,44 @@ def _opened(file: Path | None, *, force: bool) -> Generator[BinaryIO | None]:
 
 def _print(done: list[Recording]) -> None:
     rows = table(
-        "task", "agent", "seed", "reward", "actions", "ended", "why",
-        right=("seed", "reward", "actions"), whole=("task", "agent"),
+        "task", "agent", "seed", "reward", "actions", "ended",
+        right=("seed", "reward", "actions"), whole=("task", "agent", "reward"),
     )  # fmt: skip
     for item in done:
-        header, footer = item.header, item.footer
+        footer = item.footer
         judged = footer.status == "reward"
-        why = [footer.score["verdict"].replace("_", " "), *footer.score["reasons"]]
         rows.add_row(
-            header.task,
-            header.agent,
-            str(header.seed),
+            item.header.task,
+            item.header.agent,
+            str(item.header.seed),
             reward_text(item.reward) if judged else footer.status,
             str(len(item.steps)),
             footer.ended or "agent stopped",
-            escape("\n".join(why)) if judged else "",
         )
     out.print(rows)
+    _print_reasons(done)
     for mean in _means(done):
         reward = "none" if mean["reward"] is None else f"{mean['reward']:.4f}"
         out.print(
             f"\n{mean['agent']} by {mean['rubric']}: mean reward {reward} over "
             f"{mean['episodes']} episodes; {mean['invalid']} invalid, {mean['error']} errors"
         )
+
+
+def _print_reasons(done: list[Recording]) -> None:
+    """What kept each run from the full reward, below the table: a column would be too narrow."""
+    short = [item for item in done if item.footer.score["reasons"]]
+    for item in short[:REASONS_MAX]:
+        header, score = item.header, item.footer.score
+        verdict = score["verdict"].replace("_", " ")
+        out.print(
+            f"\n{header.task} {header.agent} seed {header.seed}: "
+            f"{reward_text(item.reward)}, {verdict}"
+        )
+        for reason in score["reasons"]:
+            out.print(Padding(escape(reason), (0, 0, 0, 2)))
+    if len(short) > REASONS_MAX:
+        out.print(f"\n… and {len(short) - REASONS_MAX} more; --json explains each.")
 
 
 def _means(done: list[Recording]) -> list[dict[str, Any]]:
