@@ -122,8 +122,8 @@ def change_lines(change: dict[str, Any]) -> list[str]:
             lines.append(f"  {name}: {after[name]!r}")
         elif not after:
             lines.append(f"  {name}: {before[name]!r}")
-        elif before[name] != after[name]:
-            lines.append(f"  {name}: {before[name]!r} -> {after[name]!r}")
+        elif before[name] != after.get(name):
+            lines.append(f"  {name}: {before[name]!r} -> {after.get(name)!r}")
     return lines
 
 
