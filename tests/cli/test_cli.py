@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +15,10 @@ import pytest
 
 from deskgym import cli
 from deskgym.cli.console import parse_parameters, parse_seeds
+from deskgym.environment import make
 from deskgym.errors import UsageError
+from deskgym.runner import record
+from deskgym.trajectory import Action, Observation, call
 
 TEN_REWARDS = [1.00, -0.40, 0.60, 1.00, -0.30, 0.70, 1.00, -0.40, -0.38, 1.00]
 
@@ -227,3 +233,41 @@ def test_parameters_are_names_and_numbers() -> None:
     for wrong in ("stock", "stock=", "stock=x", "=1", "stock=1.5"):
         with pytest.raises(UsageError):
             parse_parameters([wrong])
+
+
+@pytest.fixture
+def strange(tmp_path: Path) -> Path:
+    """A recording of an agent that writes beyond ASCII, and names a tool to clear the screen."""
+
+    def agent(_: Observation) -> Any:
+        yield call("message", text="Grüße … 日本")
+        yield Action("\x1b[2J[red]evil", {"\x1b]0;title\x07": 1, "\u202e": 2})
+
+    file = tmp_path / "strange.jsonl"
+    file.write_bytes(record(make("service/damaged-lamp"), agent, agent="a\x9bb").to_json())
+    return file
+
+
+def test_what_an_agent_wrote_does_not_steer_the_terminal(deskgym: Deskgym, strange: Path) -> None:
+    shown = deskgym("show", str(strange))
+    assert shown.code == 0
+    assert not [char for char in shown.out if char in "\x1b\x9b\x07\u202e"]
+    assert "#2 \\x1b[2J[red]evil(\\x1b]0;title\\x07=1, \\u202e=2)" in shown.words
+
+
+@pytest.mark.parametrize("options", [[], ["--step", "1"], ["--json"]])
+def test_an_output_that_takes_only_ascii_shows_everything(
+    strange: Path, options: list[str]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from deskgym.cli import main; main()", "show", strange, *options],
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+        capture_output=True,
+        check=True,
+    )
+    text = done.stdout.decode("ascii")
+    assert (
+        "Gr\\u00fc\\u00dfe \\u2026" if options == ["--json"] else "Gr\\xfc\\xdfe \\u2026"
+    ) in text
+    if options == ["--json"]:
+        assert json.loads(text)["steps"][0]["action"]["arguments"]["text"] == "Grüße … 日本"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -9,6 +11,7 @@ from typing import Annotated, Any, Final, TypeVar
 
 import orjson
 import typer
+from rich import markup
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -53,9 +56,32 @@ def parse_parameters(settings: Iterable[str]) -> dict[str, int]:
     return parameters
 
 
+_UNSAFE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def escape(text: str) -> str:
+    """A text to print as it is: no markup, and no character that steers a terminal.
+
+    Names of tools and arguments are whatever an agent wrote.
+    """
+    return markup.escape(_UNSAFE.sub(lambda found: ascii(found[0])[1:-1], text))
+
+
 def print_json(value: Any) -> None:
-    """Print a value as JSON."""
-    out.file.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")
+    """Print a value as JSON, in ASCII where the output cannot take all of it."""
+    text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    try:
+        text.encode(out.encoding)
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=2)
+    out.file.write(f"{text}\n")
+
+
+def print_what_fits() -> None:
+    """Let standard output and error escape what their encoding lacks, and not fail at it."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def table(*columns: str, right: tuple[str, ...] = (), whole: tuple[str, ...] = ()) -> Table:

@@ -10,9 +10,8 @@ from typing import Annotated, Any, cast
 
 import orjson
 import typer
-from rich.markup import escape
 
-from deskgym.cli.console import AsJson, out, print_json, reward_text, table
+from deskgym.cli.console import AsJson, escape, out, print_json, reward_text, table
 from deskgym.errors import UsageError
 from deskgym.recording import InvalidRecording, Located, RecordedStep, Recording, read, shipped
 from deskgym.replay import Replay, final_world, initial_world

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
 import typer
-from rich.markup import escape
 
 from deskgym.agents import find_agent
 from deskgym.cli.console import (
     AsJson,
     Seeds,
+    escape,
     out,
     parse_parameters,
     parse_seeds,
