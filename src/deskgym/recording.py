@@ -60,7 +60,7 @@ def _holding(**fields: type | tuple[type, ...]) -> AfterValidator:
 
 
 _OBJECT_OR_NULL: Final = (dict, NoneType)
-_Opening = Annotated[dict[str, Any], _holding(message=str)]
+_Opening = Annotated[dict[str, Any], _holding(message=str, steps_max=int)]
 _Action = Annotated[dict[str, Any], _holding(tool=str, arguments=object)]
 _Result = Annotated[dict[str, Any], _holding(ok=bool, code=str, message=str, data=dict)]
 _Change = Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -17,6 +18,7 @@ from deskgym import cli
 from deskgym.cli.console import parse_parameters, parse_seeds
 from deskgym.environment import make
 from deskgym.errors import UsageError
+from deskgym.evaluate import run_episodes
 from deskgym.runner import record
 from deskgym.trajectory import Action, Observation, call
 
@@ -271,3 +273,31 @@ def test_an_output_that_takes_only_ascii_shows_everything(
     ) in text
     if options == ["--json"]:
         assert json.loads(text)["steps"][0]["action"]["arguments"]["text"] == "Grüße … 日本"
+
+
+def test_a_recording_says_how_many_actions_it_took_and_its_replay_explains_the_score(
+    deskgym: Deskgym,
+) -> None:
+    task = "service/two-full-captures"
+    assert deskgym("run", task, "--agent", "refund-first", "--out", "made.jsonl").code == 0
+    assert "5 of 48 actions, 1 rows changed" in deskgym("show", "made.jsonl").words
+    explained = deskgym("replay", "made.jsonl", "--explain").words
+    for part in ("the same", "5 of 48 actions", "weighted sum 0.20", "67% of its required steps"):
+        assert part in explained
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_interrupted_run_keeps_its_episodes_and_says_how_many(
+    deskgym: Deskgym, monkeypatch: pytest.MonkeyPatch, jobs: str
+) -> None:
+    def interrupted(*arguments: Any, **named: Any) -> Any:
+        yield from itertools.islice(run_episodes(*arguments, **named), 2)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("deskgym.cli.run.run_episodes", interrupted)
+    stopped = deskgym(
+        "run", "service/damaged-lamp", "--seeds", "0-4", "--jobs", jobs, "--out", "made.jsonl"
+    )
+    assert stopped.code == 130
+    assert stopped.err == "stopped after 2 of 5 episodes; made.jsonl holds them\n"
+    assert "2 recordings are as they were made" in deskgym("verify", "made.jsonl").words

@@ -18,7 +18,7 @@ from deskgym.replay import Replay, final_world, initial_world
 from deskgym.replay import replay as replay_recording
 
 FILE_HELP = "A file of recordings; @backoffice is the one that comes with that suite."
-Files = Annotated[list[Path], typer.Argument(metavar="FILE…", help=FILE_HELP)]
+Files = Annotated[list[Path], typer.Argument(metavar="FILE", help=FILE_HELP)]
 
 
 def _located(file: Path) -> Iterator[Located]:
@@ -128,11 +128,17 @@ def change_lines(change: dict[str, Any]) -> list[str]:
 
 def _print_footer(recording: Recording) -> None:
     footer = recording.footer
+    status = "" if footer.status == "reward" else f", {footer.status}"
+    taken, steps_max = len(recording.steps), recording.header.opening["steps_max"]
     out.print(
-        f"\n[bold]reward {reward_text(recording.reward)}[/] by {recording.header.rubric}, "
-        f"{footer.status}, ended: {footer.ended or 'agent stopped'}"
+        f"\n[bold]reward {reward_text(recording.reward)}[/] by "
+        f"{escape(recording.header.rubric)}{status}, "
+        f"ended: {escape(footer.ended or 'agent stopped')}"
     )
-    out.print(f"{len(footer.changes)} rows changed, world {footer.digest[:12]}")
+    out.print(
+        f"{taken} of {steps_max} actions, {len(footer.changes)} rows changed, "
+        f"world {escape(footer.digest[:12])}"
+    )
 
 
 def verify(files: Files) -> None:
@@ -167,10 +173,14 @@ def replay(
         str | None,
         typer.Option(help="Score with this version; the recording's own by default."),
     ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Print each score in full: what it is made of.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Re-execute recordings in fresh worlds: every result, row, reward and digest must recur."""
     results: list[dict[str, Any]] = []
+    explanations: list[str] = []
     rows = table(
         "recording", "task", "seed", "reward", "replayed", right=("seed", "reward"), whole=("task",)
     )
@@ -180,7 +190,9 @@ def replay(
             header = located.recording.header
             note = _replay_note(made)
             reward = reward_text(made.score.reward)
-            rows.add_row(escape(located.where), header.task, str(header.seed), reward, note)
+            rows.add_row(escape(located.where), escape(header.task), str(header.seed), reward, note)
+            if explain:
+                explanations.append(f"\n{located.where}: {made.score.explain()}")
             results.append(
                 {
                     "recording": located.where,
@@ -197,5 +209,7 @@ def replay(
         print_json(results)
     else:
         out.print(rows)
+        for explanation in explanations:
+            out.print(escape(explanation))
     if any(result["difference"] for result in results):
         raise typer.Exit(1)

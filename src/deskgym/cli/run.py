@@ -13,6 +13,7 @@ from deskgym.agents import find_agent
 from deskgym.cli.console import (
     AsJson,
     Seeds,
+    err,
     escape,
     out,
     parse_parameters,
@@ -68,12 +69,17 @@ def run(
     ]
     _check(specs)
     done: list[Recording] = []
-    with _opened(file, force=force) as lines:
-        for recording in tracked(run_episodes(specs, jobs=jobs), len(specs), "episodes"):
-            done.append(recording)
-            if lines is not None:
-                lines.write(recording.to_json() + b"\n")
-                lines.flush()
+    try:
+        with _opened(file, force=force) as lines:
+            for recording in tracked(run_episodes(specs, jobs=jobs), len(specs), "episodes"):
+                done.append(recording)
+                if lines is not None:
+                    lines.write(recording.to_json() + b"\n")
+                    lines.flush()
+    except KeyboardInterrupt:
+        kept = "" if file is None else f"; {file} holds them"
+        err.print(escape(f"stopped after {len(done)} of {len(specs)} episodes{kept}"))
+        raise typer.Exit(130) from None
     if as_json:
         print_json({"episodes": [_as_json(item) for item in done], "mean": _means(done)})
     else:
