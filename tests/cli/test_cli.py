@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import os
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 
 from deskgym import cli
-from deskgym.cli.console import parse_parameters, parse_seeds
+from deskgym.cli.console import PIPED_COLUMNS, columns_of, parse_parameters, parse_seeds
 from deskgym.environment import make
 from deskgym.errors import UsageError
 from deskgym.evaluate import run_episodes
@@ -301,3 +302,9 @@ def test_an_interrupted_run_keeps_its_episodes_and_says_how_many(
     assert stopped.code == 130
     assert stopped.err == "stopped after 2 of 5 episodes; made.jsonl holds them\n"
     assert "2 recordings are as they were made" in deskgym("verify", "made.jsonl").words
+
+
+def test_a_pipe_gets_lines_of_a_readable_width_unless_columns_says_otherwise() -> None:
+    pipe = io.StringIO()
+    assert [columns_of(pipe, asked) for asked in (None, "", "0", "wide")] == [PIPED_COLUMNS] * 4
+    assert columns_of(pipe, "80") is None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, TextIO, TypeVar
 
 import orjson
 import typer
@@ -20,7 +21,18 @@ from deskgym.errors import UsageError
 
 T = TypeVar("T")
 
-out: Final = Console(highlight=False)
+PIPED_COLUMNS: Final = 120
+"""How wide a line is in a file or a pipe, which have no width; COLUMNS says otherwise."""
+
+
+def columns_of(stream: TextIO, asked: str | None) -> int | None:
+    """The width to print with; None leaves it to the terminal or to COLUMNS."""
+    if asked is not None and asked.isdecimal() and int(asked) > 0:
+        return None
+    return None if stream.isatty() else PIPED_COLUMNS
+
+
+out: Final = Console(highlight=False, width=columns_of(sys.stdout, os.environ.get("COLUMNS")))
 err: Final = Console(stderr=True, highlight=False)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
