@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
 
 Verdict = Literal["resolved", "partial", "not_resolved"]
@@ -48,7 +48,7 @@ class Score:
     points: int
     verdict: Verdict
     breakdown: Breakdown
-    actions: tuple[int, int] | None = None
+    actions: tuple[int, int] | None = field(default=None, compare=False)
 
     @property
     def reward(self) -> float:
