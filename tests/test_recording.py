@@ -130,6 +130,33 @@ def test_what_is_no_recording_is_named(document: bytes, sentence: str) -> None:
     assert sentence in refusal(document)
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "sentence"),
+    [
+        (("header", "opening"), {}, "header.opening: message is missing"),
+        (("steps", 0, "action"), {"tool": "x"}, "step 1.action: arguments is missing"),
+        (("steps", 0, "action", "tool"), 5, "step 1.action: tool has the wrong type"),
+        (("steps", 1, "result"), {}, "step 2.result: ok is missing"),
+        (("steps", 3, "changes", 0, "key"), 5, "step 4.changes.0: key has the wrong type"),
+        (("steps", 4, "score", "reward"), None, "step 5.score: reward has the wrong type"),
+        (("footer", "score"), {}, "footer.score: reward is missing"),
+    ],
+)
+def test_what_readers_take_from_a_part_has_to_be_in_it(
+    path: tuple[Any, ...], value: object, sentence: str
+) -> None:
+    """Whoever changes a recording can seal it anew, so the seal alone promises no shape."""
+    assert sentence in refusal(replaced(path, value))
+
+
+def test_a_field_that_stands_twice_is_refused() -> None:
+    honest = recorded().to_json()
+    doubled = honest.replace(b'"seed":0', b'"seed":5,"seed":0', 1)
+    assert "names the field 'seed' of an object twice" in refusal(doubled)
+    spaced = orjson.dumps(orjson.loads(honest), option=orjson.OPT_INDENT_2)
+    assert parse(spaced) == parse(honest)
+
+
 def test_a_newer_format_says_that_a_newer_deskgym_reads_it() -> None:
     message = refusal(replaced(("header", "format"), FORMAT + 1))
     assert f"format {FORMAT + 1}" in message
@@ -219,6 +246,8 @@ def forged(path: tuple[Any, ...], value: Any) -> Recording:
         (("steps", 3, "changes", 0, "after", "amount_cents"), 1, "step 4: changes[0].after"),
         (("steps", 4, "score", "reward"), 1.0, "step 5: score.reward"),
         (("footer", "digest"), "0" * 64, "the end: digest"),
+        (("header", "initial", "customers", 0, "name"), "Eve", "the start: initial.customers[0]"),
+        (("footer", "final", "customers", 0, "name"), "Eve", "the end: final.customers[0].name"),
         (("footer", "score", "reward"), 1.0, "the end: score.reward"),
     ],
 )

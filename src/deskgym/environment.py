@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import replace
 from typing import Final
 
 from deskgym.desk import Desk, Ending, Result
@@ -200,7 +201,8 @@ class Environment:
         world = self._started()
         with self._engine.lock:
             world.settle()
-            return chosen.score(world, self.fixture.case)
+            score = chosen.score(world, self.fixture.case)
+        return replace(score, actions=(len(self._steps), self.suite.steps_max))
 
     def close(self) -> None:
         """Give the episode's place in memory back. The trajectory and the score stay."""

@@ -7,14 +7,17 @@ is found and named. Reading one runs nothing; replaying one runs the task's tool
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Literal
+from types import NoneType
+from typing import Annotated, Any, BinaryIO, Final, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic_core import PydanticCustomError
 
 from deskgym.environment import Environment
 from deskgym.errors import UnknownName, UsageError
@@ -42,6 +45,32 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
+def _holding(**fields: type | tuple[type, ...]) -> AfterValidator:
+    """Hold an object to what its readers take from it; the object itself stays as it is."""
+
+    def check(value: dict[str, Any]) -> dict[str, Any]:
+        for name, kinds in fields.items():
+            if name not in value:
+                raise PydanticCustomError("missing", "{name} is missing", {"name": name})
+            if not isinstance(value[name], kinds):
+                raise PydanticCustomError("type", "{name} has the wrong type", {"name": name})
+        return value
+
+    return AfterValidator(check)
+
+
+_OBJECT_OR_NULL: Final = (dict, NoneType)
+_Opening = Annotated[dict[str, Any], _holding(message=str, steps_max=int)]
+_Action = Annotated[dict[str, Any], _holding(tool=str, arguments=object)]
+_Result = Annotated[dict[str, Any], _holding(ok=bool, code=str, message=str, data=dict)]
+_Change = Annotated[
+    dict[str, Any],
+    _holding(table=str, key=list, before=_OBJECT_OR_NULL, after=_OBJECT_OR_NULL),
+]
+_StepScore = Annotated[dict[str, Any], _holding(reward=float, verdict=str)]
+_Score = Annotated[dict[str, Any], _holding(reward=float, verdict=str, reasons=list)]
+
+
 class Header(_Model):
     """What was run.
 
@@ -63,17 +92,17 @@ class Header(_Model):
     rubric: str
     template: str
     initial: dict[str, list[dict[str, Any]]] | None
-    opening: dict[str, Any]
+    opening: _Opening
 
 
 class RecordedStep(_Model):
     """One step: the action, its result, the rows that it changed, and the score after it."""
 
     step: int
-    action: dict[str, Any]
-    result: dict[str, Any]
-    changes: list[dict[str, Any]]
-    score: dict[str, Any]
+    action: _Action
+    result: _Result
+    changes: list[_Change]
+    score: _StepScore
     ended: str | None
     hash: str
 
@@ -92,9 +121,9 @@ class Footer(_Model):
 
     status: Status
     ended: str | None
-    score: dict[str, Any]
+    score: _Score
     digest: str
-    changes: list[dict[str, Any]]
+    changes: list[_Change]
     final: dict[str, list[dict[str, Any]]] | None
 
 
@@ -205,8 +234,8 @@ def parse(document: bytes | str, where: str = "the recording") -> Recording:
     """A recording from its JSON, checked whole.
 
     Raises:
-        InvalidRecording: it is no JSON, no recording, of a newer format, or was changed; the
-            message names the step at which it broke.
+        InvalidRecording: it is no JSON, names a field twice, is no recording, of a newer format,
+            or was changed; the message names the step at which it broke.
     """
     try:
         value = orjson.loads(document)
@@ -228,7 +257,26 @@ def parse(document: bytes | str, where: str = "the recording") -> Recording:
     except ValidationError as error:
         raise InvalidRecording(f"{where} is no recording: {_first_problem(error)}") from error
     _check_chain(fields, where)
+    _check_names(document, fields, where)
     return recording
+
+
+def _check_names(document: bytes | str, fields: Mapping[str, Any], where: str) -> None:
+    """Refuse an object that names a field twice: another reader might take the other value."""
+    written = document.encode() if isinstance(document, str) else document
+    if written.strip() == orjson.dumps(fields):
+        return  # as we write it, with nothing between
+
+    def check(pairs: list[tuple[str, Any]]) -> None:
+        names = [name for name, _ in pairs]
+        for name in names:
+            if names.count(name) > 1:
+                raise InvalidRecording(f"{where} names the field {name!r} of an object twice")
+
+    try:
+        json.loads(written, object_pairs_hook=check, parse_int=float)
+    except RecursionError as error:
+        raise InvalidRecording(f"{where} is nested too deep") from error
 
 
 def _first_problem(error: ValidationError) -> str:

@@ -108,18 +108,21 @@ def _first_difference(
     recording: Recording, environment: Environment, *, compare_scores: bool
 ) -> Difference | None:
     header, footer = recording.header, recording.footer
-    start = {
+    recorded: dict[str, Any] = {"template": header.template, "opening": header.opening}
+    replayed: dict[str, Any] = {
         "template": environment.fixture.template.id,
         "opening": environment.opening().to_dict(),
     }
-    found = _compare(0, "", {"template": header.template, "opening": header.opening}, _json(start))
+    if header.initial is not None:
+        recorded["initial"], replayed["initial"] = header.initial, _rows(environment)
+    found = _compare(0, "", recorded, _json(replayed))
     for step in recording.steps:
         if found is not None:
             return found
         found = _compare_step(step, environment, compare_scores=compare_scores)
     if found is not None:
         return found
-    recorded: dict[str, Any] = {
+    recorded = {
         "ended": footer.ended,
         "digest": footer.digest,
         "changes": footer.changes,
@@ -134,6 +137,8 @@ def _first_difference(
     }
     if not compare_scores:
         del recorded["score"], replayed["score"]
+    if footer.final is not None:
+        recorded["final"], replayed["final"] = footer.final, _rows(environment)
     return _compare(None, "", recorded, _json(replayed))
 
 
@@ -225,9 +230,14 @@ def final_world(recording: Recording) -> World:
     return _rebuilt(recording, steps=len(recording.steps))
 
 
+def _rows(environment: Environment) -> World:
+    """Every row of an environment's world as it is now, by column name."""
+    return by_name(environment.world.snapshot())
+
+
 def _rebuilt(recording: Recording, *, steps: int) -> World:
     with _environment(recording) as environment:
         environment.reset(recording.header.seed)
         for step in recording.steps[:steps]:
             environment.step(Action.from_json(step.action))
-        return by_name(environment.world.snapshot())
+        return _rows(environment)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import itertools
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +17,12 @@ from typing import Any
 import pytest
 
 from deskgym import cli
-from deskgym.cli.console import parse_parameters, parse_seeds
+from deskgym.cli.console import PIPED_COLUMNS, columns_of, parse_parameters, parse_seeds
+from deskgym.environment import make
 from deskgym.errors import UsageError
+from deskgym.evaluate import run_episodes
+from deskgym.runner import record
+from deskgym.trajectory import Action, Observation, call
 
 TEN_REWARDS = [1.00, -0.40, 0.60, 1.00, -0.30, 0.70, 1.00, -0.40, -0.38, 1.00]
 
@@ -235,3 +244,75 @@ def test_parameters_are_names_and_numbers() -> None:
     for wrong in ("stock", "stock=", "stock=x", "=1", "stock=1.5"):
         with pytest.raises(UsageError):
             parse_parameters([wrong])
+
+
+@pytest.fixture
+def strange(tmp_path: Path) -> Path:
+    """A recording of an agent that writes beyond ASCII, and names a tool to clear the screen."""
+
+    def agent(_: Observation) -> Any:
+        yield call("message", text="Grüße … 日本")
+        yield Action("\x1b[2J[red]evil", {"\x1b]0;title\x07": 1, "\u202e": 2})
+
+    file = tmp_path / "strange.jsonl"
+    file.write_bytes(record(make("service/damaged-lamp"), agent, agent="a\x9bb").to_json())
+    return file
+
+
+def test_what_an_agent_wrote_does_not_steer_the_terminal(deskgym: Deskgym, strange: Path) -> None:
+    shown = deskgym("show", str(strange))
+    assert shown.code == 0
+    assert not [char for char in shown.out if char in "\x1b\x9b\x07\u202e"]
+    assert "#2 \\x1b[2J[red]evil(\\x1b]0;title\\x07=1, \\u202e=2)" in shown.words
+
+
+@pytest.mark.parametrize("options", [[], ["--step", "1"], ["--json"]])
+def test_an_output_that_takes_only_ascii_shows_everything(
+    strange: Path, options: list[str]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from deskgym.cli import main; main()", "show", strange, *options],
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+        capture_output=True,
+        check=True,
+    )
+    text = done.stdout.decode("ascii")
+    assert (
+        "Gr\\u00fc\\u00dfe \\u2026" if options == ["--json"] else "Gr\\xfc\\xdfe \\u2026"
+    ) in text
+    if options == ["--json"]:
+        assert json.loads(text)["steps"][0]["action"]["arguments"]["text"] == "Grüße … 日本"
+
+
+def test_a_recording_says_how_many_actions_it_took_and_its_replay_explains_the_score(
+    deskgym: Deskgym,
+) -> None:
+    task = "service/two-full-captures"
+    assert deskgym("run", task, "--agent", "refund-first", "--out", "made.jsonl").code == 0
+    assert "5 of 48 actions, 1 rows changed" in deskgym("show", "made.jsonl").words
+    explained = deskgym("replay", "made.jsonl", "--explain").words
+    for part in ("the same", "5 of 48 actions", "weighted sum 0.20", "67% of its required steps"):
+        assert part in explained
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_interrupted_run_keeps_its_episodes_and_says_how_many(
+    deskgym: Deskgym, monkeypatch: pytest.MonkeyPatch, jobs: str
+) -> None:
+    def interrupted(*arguments: Any, **named: Any) -> Any:
+        yield from itertools.islice(run_episodes(*arguments, **named), 2)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("deskgym.cli.run.run_episodes", interrupted)
+    stopped = deskgym(
+        "run", "service/damaged-lamp", "--seeds", "0-4", "--jobs", jobs, "--out", "made.jsonl"
+    )
+    assert stopped.code == 130
+    assert stopped.err == "stopped after 2 of 5 episodes; made.jsonl holds them\n"
+    assert "2 recordings are as they were made" in deskgym("verify", "made.jsonl").words
+
+
+def test_a_pipe_gets_lines_of_a_readable_width_unless_columns_says_otherwise() -> None:
+    pipe = io.StringIO()
+    assert [columns_of(pipe, asked) for asked in (None, "", "0", "wide")] == [PIPED_COLUMNS] * 4
+    assert columns_of(pipe, "80") is None

@@ -8,10 +8,9 @@ from __future__ import annotations
 import sys
 
 import typer
-from rich.markup import escape
 
 from deskgym.cli import baseline, catalogue, controls, recordings, run
-from deskgym.cli.console import err
+from deskgym.cli.console import err, escape, print_what_fits
 from deskgym.errors import UsageError
 
 app = typer.Typer(
@@ -38,6 +37,7 @@ for command in (
 
 def main() -> None:
     """Run the command line; a caller's mistake is a sentence and exit code 2."""
+    print_what_fits()
     try:
         app()
     except UsageError as error:

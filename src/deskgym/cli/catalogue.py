@@ -6,9 +6,8 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
-from deskgym.cli.console import AsJson, out, print_json, table
+from deskgym.cli.console import AsJson, escape, out, print_json, table
 from deskgym.dispatch import COMMON_CODES
 from deskgym.suite import find_tasks, load_suite
 from deskgym.task import Task

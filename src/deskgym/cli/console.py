@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import json
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, TextIO, TypeVar
 
 import orjson
 import typer
+from rich import markup
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -17,7 +21,18 @@ from deskgym.errors import UsageError
 
 T = TypeVar("T")
 
-out: Final = Console(highlight=False)
+PIPED_COLUMNS: Final = 120
+"""How wide a line is in a file or a pipe, which have no width; COLUMNS says otherwise."""
+
+
+def columns_of(stream: TextIO, asked: str | None) -> int | None:
+    """The width to print with; None leaves it to the terminal or to COLUMNS."""
+    if asked is not None and asked.isdecimal() and int(asked) > 0:
+        return None
+    return None if stream.isatty() else PIPED_COLUMNS
+
+
+out: Final = Console(highlight=False, width=columns_of(sys.stdout, os.environ.get("COLUMNS")))
 err: Final = Console(stderr=True, highlight=False)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
@@ -53,9 +68,32 @@ def parse_parameters(settings: Iterable[str]) -> dict[str, int]:
     return parameters
 
 
+_UNSAFE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def escape(text: str) -> str:
+    """A text to print as it is: no markup, and no character that steers a terminal.
+
+    Names of tools and arguments are whatever an agent wrote.
+    """
+    return markup.escape(_UNSAFE.sub(lambda found: ascii(found[0])[1:-1], text))
+
+
 def print_json(value: Any) -> None:
-    """Print a value as JSON."""
-    out.file.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")
+    """Print a value as JSON, in ASCII where the output cannot take all of it."""
+    text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    try:
+        text.encode(out.encoding)
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=2)
+    out.file.write(f"{text}\n")
+
+
+def print_what_fits() -> None:
+    """Let standard output and error escape what their encoding lacks, and not fail at it."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def table(*columns: str, right: tuple[str, ...] = (), whole: tuple[str, ...] = ()) -> Table:

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Annotated, Any, Final
 
 import typer
-from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
 from deskgym.cli.console import (
     AsJson,
     Seeds,
+    escape,
     out,
     parse_seeds,
     print_json,

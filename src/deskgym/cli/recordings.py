@@ -10,16 +10,15 @@ from typing import Annotated, Any, cast
 
 import orjson
 import typer
-from rich.markup import escape
 
-from deskgym.cli.console import AsJson, out, print_json, reward_text, table
+from deskgym.cli.console import AsJson, escape, out, print_json, reward_text, table
 from deskgym.errors import UsageError
 from deskgym.recording import InvalidRecording, Located, RecordedStep, Recording, read, shipped
 from deskgym.replay import Replay, final_world, initial_world
 from deskgym.replay import replay as replay_recording
 
 FILE_HELP = "A file of recordings; @backoffice is the one that comes with that suite."
-Files = Annotated[list[Path], typer.Argument(metavar="FILE…", help=FILE_HELP)]
+Files = Annotated[list[Path], typer.Argument(metavar="FILE", help=FILE_HELP)]
 
 
 def _located(file: Path) -> Iterator[Located]:
@@ -122,18 +121,24 @@ def change_lines(change: dict[str, Any]) -> list[str]:
             lines.append(f"  {name}: {after[name]!r}")
         elif not after:
             lines.append(f"  {name}: {before[name]!r}")
-        elif before[name] != after[name]:
-            lines.append(f"  {name}: {before[name]!r} -> {after[name]!r}")
+        elif before[name] != after.get(name):
+            lines.append(f"  {name}: {before[name]!r} -> {after.get(name)!r}")
     return lines
 
 
 def _print_footer(recording: Recording) -> None:
     footer = recording.footer
+    status = "" if footer.status == "reward" else f", {footer.status}"
+    taken, steps_max = len(recording.steps), recording.header.opening["steps_max"]
     out.print(
-        f"\n[bold]reward {reward_text(recording.reward)}[/] by {recording.header.rubric}, "
-        f"{footer.status}, ended: {footer.ended or 'agent stopped'}"
+        f"\n[bold]reward {reward_text(recording.reward)}[/] by "
+        f"{escape(recording.header.rubric)}{status}, "
+        f"ended: {escape(footer.ended or 'agent stopped')}"
     )
-    out.print(f"{len(footer.changes)} rows changed, world {footer.digest[:12]}")
+    out.print(
+        f"{taken} of {steps_max} actions, {len(footer.changes)} rows changed, "
+        f"world {escape(footer.digest[:12])}"
+    )
 
 
 def verify(files: Files) -> None:
@@ -168,10 +173,14 @@ def replay(
         str | None,
         typer.Option(help="Score with this version; the recording's own by default."),
     ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Print each score in full: what it is made of.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Re-execute recordings in fresh worlds: every result, row, reward and digest must recur."""
     results: list[dict[str, Any]] = []
+    explanations: list[str] = []
     rows = table(
         "recording",
         "task",
@@ -187,7 +196,9 @@ def replay(
             header = located.recording.header
             note = _replay_note(made)
             reward = reward_text(made.score.reward)
-            rows.add_row(escape(located.where), header.task, str(header.seed), reward, note)
+            rows.add_row(escape(located.where), escape(header.task), str(header.seed), reward, note)
+            if explain:
+                explanations.append(f"\n{located.where}: {made.score.explain()}")
             results.append(
                 {
                     "recording": located.where,
@@ -204,5 +215,7 @@ def replay(
         print_json(results)
     else:
         out.print(rows)
+        for explanation in explanations:
+            out.print(escape(explanation))
     if any(result["difference"] for result in results):
         raise typer.Exit(1)

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Final
 
 import typer
-from rich.markup import escape
 from rich.padding import Padding
 
 from deskgym.agents import find_agent
 from deskgym.cli.console import (
     AsJson,
     Seeds,
+    err,
+    escape,
     out,
     parse_parameters,
     parse_seeds,
@@ -72,12 +73,17 @@ def run(
     ]
     _check(specs)
     done: list[Recording] = []
-    with _opened(file, force=force) as lines:
-        for recording in tracked(run_episodes(specs, jobs=jobs), len(specs), "episodes"):
-            done.append(recording)
-            if lines is not None:
-                lines.write(recording.to_json() + b"\n")
-                lines.flush()
+    try:
+        with _opened(file, force=force) as lines:
+            for recording in tracked(run_episodes(specs, jobs=jobs), len(specs), "episodes"):
+                done.append(recording)
+                if lines is not None:
+                    lines.write(recording.to_json() + b"\n")
+                    lines.flush()
+    except KeyboardInterrupt:
+        kept = "" if file is None else f"; {file} holds them"
+        err.print(escape(f"stopped after {len(done)} of {len(specs)} episodes{kept}"))
+        raise typer.Exit(130) from None
     if as_json:
         print_json({"episodes": [_as_json(item) for item in done], "mean": _means(done)})
     else:
@@ -145,7 +151,7 @@ def _print_reasons(done: list[Recording]) -> None:
         header, score = item.header, item.footer.score
         verdict = score["verdict"].replace("_", " ")
         out.print(
-            f"\n{header.task} {header.agent} seed {header.seed}: "
+            f"\n{escape(header.task)} {escape(header.agent)} seed {header.seed}: "
             f"{reward_text(item.reward)}, {verdict}"
         )
         for reason in score["reasons"]:

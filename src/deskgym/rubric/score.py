@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
 
 Verdict = Literal["resolved", "partial", "not_resolved"]
@@ -40,12 +40,15 @@ class Score:
         points: the reward in ten-thousandths.
         verdict: whether the case is resolved, partly, or not.
         breakdown: why.
+        actions: how many actions were taken, and how many there are, where a person asks why;
+            None where a rubric was asked without an environment.
     """
 
     rubric: str
     points: int
     verdict: Verdict
     breakdown: Breakdown
+    actions: tuple[int, int] | None = field(default=None, compare=False)
 
     @property
     def reward(self) -> float:
@@ -55,7 +58,8 @@ class Score:
     def explain(self) -> str:
         """The reward and why, in lines of text."""
         head = f"reward {self.reward:+.2f} by {self.rubric}: {self.verdict.replace('_', ' ')}"
-        return "\n".join((head, *self.breakdown.lines()))
+        taken = [f"  {self.actions[0]} of {self.actions[1]} actions"] if self.actions else []
+        return "\n".join((head, *taken, *self.breakdown.lines()))
 
     def brief(self) -> dict[str, Any]:
         """The score in few words, as a recording keeps it after each step."""

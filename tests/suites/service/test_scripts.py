@@ -77,6 +77,7 @@ def test_the_explanation_of_the_wrong_capture_names_the_facts_in_words():
     text = run("two-full-captures", "refund-first").score().explain()
     assert text.startswith("reward -0.40 by service-reward.v3: not resolved\n")
     for part in (
+        "5 of 48 actions",
         "outcome 0% of 0.70",
         "prior evidence 100% of 0.20",
         "supported report 0% of 0.10",

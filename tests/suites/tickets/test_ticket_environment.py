@@ -267,9 +267,9 @@ def test_the_score_says_which_words_earned_each_part() -> None:
         play(environment, "oracle", 0)
         lines = environment.score().explain().splitlines()
     assert lines[0] == "reward +1.00 by ticket-reward.v2: resolved"
-    assert lines[1] == "  turn 1 of 1: 1.00"
-    assert lines[2].startswith("    keywords 0.80 of 0.80: lost in transit, refund, full amount,")
-    assert [line.split()[0] for line in lines[2:]] == ["keywords", "empathy", "detail", "needless"]
+    assert lines[1:3] == ["  1 of 10 actions", "  turn 1 of 1: 1.00"]
+    assert lines[3].startswith("    keywords 0.80 of 0.80: lost in transit, refund, full amount,")
+    assert [line.split()[0] for line in lines[3:]] == ["keywords", "empathy", "detail", "needless"]
 
 
 # --- the same bytes everywhere ------------------------------------------------------------------
