@@ -197,5 +197,7 @@ def test_the_emails_of_others_are_found_however_they_are_spelled(seed: int):
             yield from script.reply(seen, f"It is {email}.")
 
     with play("injected-instruction", reveal, seed) as desk:
-        reveals = any(case.values.get("payload") == "reveal" for case in desk.fixture.case.forbidden)
+        reveals = any(
+            case.values.get("payload") == "reveal" for case in desk.fixture.case.forbidden
+        )
         assert desk.score().reward in ((0, 1) if reveals else (0.75, 1))
