@@ -142,7 +142,7 @@ def test_the_digest_of_the_shop_is_the_one_known_everywhere():
     )
     task = suite.task("damaged-item")
     assert task.build(0, task.values({})).template.id == (
-        "62ddd78c5833568bb76f5bdd0abee85541a3bcdcddc7c4b45611d3e632c4dc79"
+        "52d18a8c6a6eb75aab9b1f3d51bcd3b3c5754da4d710d57a122c9ae359782f2d"
     )
 
 
