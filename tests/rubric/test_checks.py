@@ -2,7 +2,7 @@ import pytest
 
 from deskgym.errors import InvalidDefinition
 from deskgym.rubric.check import Check
-from deskgym.rubric.checks import CheckCase, CheckRubric, Required
+from deskgym.rubric.checks import CheckCase, CheckRubric, Finding, Required
 from deskgym.rubric.permit import Permit, only_permitted
 from deskgym.store import Engine, Template, World
 
@@ -113,3 +113,21 @@ def test_a_permit_lets_rows_and_columns_through(world: World):
     assert unexpected("DELETE FROM products WHERE id = 'P-1'") == ["remove P-1"]
     assert unexpected("UPDATE policies SET value = 31") == ["change days"]
     assert only_permitted(()).bind().breaches(world) != []
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({"problem": "no reply names the order", "value": "1013"},
+         "no reply names the order: 1013"),
+        ({"problem": "a reply denies what was done: refund", "value": "refund"},
+         "a reply denies what was done: refund"),
+        ({"problem": "no reply", "value": ""}, "no reply"),
+        ({"what": "pieces replaced", "subject": "1013-1", "due": 2, "found": 0},
+         "pieces replaced: 1013-1, due 2, found 0"),
+        ({"order_id": "1013", "due_cents": 5}, "order id 1013, due cents 5"),
+    ],
+)  # fmt: skip
+def test_a_reason_reads_as_a_sentence(row: dict[str, object], reason: str):
+    check = Check("any", "any", "SELECT 1").bind()
+    assert Finding(check, False, 1, (row,)).reason() == reason

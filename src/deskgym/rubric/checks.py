@@ -77,9 +77,22 @@ class Finding:
             return "unexpected: " + ", ".join(
                 f"{row['operation']} {row['table_name']} {row['row_key']}" for row in changes
             )
-        return "; ".join(
-            ", ".join(f"{name} {value}" for name, value in row.items()) for row in self.rows
-        )
+        return "; ".join(_told(row) for row in self.rows)
+
+
+def _told(row: dict[str, Any]) -> str:
+    """A row as people read it: what its first column says in words leads, the rest follows."""
+    rest = {name.replace("_", " "): value for name, value in row.items()}
+    lead = ""
+    for name in ("problem", "what"):
+        lead = lead or str(rest.pop(name, ""))
+    if not lead:
+        return ", ".join(f"{name} {value}" for name, value in rest.items())
+    for name in ("value", "subject"):
+        value = str(rest.pop(name, ""))
+        if value and not lead.endswith(f": {value}"):
+            lead += f": {value}"
+    return ", ".join([lead, *(f"{name} {value}" for name, value in rest.items())])
 
 
 @dataclass(frozen=True)

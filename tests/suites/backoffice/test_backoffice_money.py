@@ -50,8 +50,8 @@ def test_the_breach_names_the_refund_and_what_was_due():
         desk.reset(seed)
         refund(desk, order, due + 1)
         reason = broken(desk)[FOLLOW]
-    assert f"order_id {order}" in reason
-    assert f"refunded_cents {due + 1}, due_cents {due}" in reason
+    assert f"order id {order}" in reason
+    assert f"refunded cents {due + 1}, due cents {due}" in reason
 
 
 def test_two_lawful_parts_add_up_and_a_third_is_too_much():

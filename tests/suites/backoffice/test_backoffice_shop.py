@@ -138,11 +138,11 @@ def test_a_seed_is_the_same_world_again(task):
 
 def test_the_digest_of_the_shop_is_the_one_known_everywhere():
     assert Template({}, shop(SMALL)).id == (
-        "054e278dacc0ed73be27e8091eb4b84089ce37b1a9520e671838ad90579f8689"
+        "f541da8dbefc4e42b253ab6965b2a39f0d9fc879a29b1f2cd453748d7e52d93d"
     )
     task = suite.task("damaged-item")
     assert task.build(0, task.values({})).template.id == (
-        "62ddd78c5833568bb76f5bdd0abee85541a3bcdcddc7c4b45611d3e632c4dc79"
+        "52d18a8c6a6eb75aab9b1f3d51bcd3b3c5754da4d710d57a122c9ae359782f2d"
     )
 
 
@@ -161,3 +161,26 @@ def test_seeds_share_one_base():
     bases = {id(task.build(seed, task.values({})).template.base) for seed in range(5)}
     assert len(bases) == 1
     assert default_engine() is default_engine()
+
+
+@pytest.mark.parametrize("large", [0, 1])
+@pytest.mark.parametrize("task", [task.name for task in suite.tasks])
+def test_nobody_orders_or_writes_before_they_joined_or_of_what_has_not_come(task: str, large: int):
+    environment = make(f"backoffice/{task}", large=large)
+    with environment:
+        for seed in range(2 if large else 12):
+            environment.reset(seed)
+            assert not environment.world.rows(
+                "SELECT o.id FROM orders o JOIN customers c ON c.id = o.customer_id"
+                " WHERE o.placed_at < c.created_at"
+                " UNION ALL SELECT t.id FROM threads t JOIN customers c ON c.id = t.customer_id"
+                " WHERE t.opened_at < c.created_at"
+                " UNION ALL SELECT m.id FROM messages m JOIN settings s ON s.name = 'now'"
+                " WHERE m.sent_at > s.value"
+            )
+            if task == "damaged-item":
+                assert not environment.world.rows(
+                    "SELECT t.id FROM threads t JOIN env_claim k ON k.thread_id = t.id"
+                    " JOIN shipments d ON d.order_id = k.order_id"
+                    " WHERE t.opened_at <= d.delivered_at"
+                )

@@ -1,5 +1,7 @@
 """`ticket-reward.v2`: what each tier pays, and the attacks which it must not pay."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +10,7 @@ from deskgym.errors import UsageError
 from deskgym.suites.tickets import rules_v2
 from deskgym.suites.tickets.catalogue import SCENARIOS, scenario
 from deskgym.suites.tickets.scenario import CATEGORIES, TIERS, TURNS, Intent, Scenario, Tier
+from deskgym.suites.tickets.ticket import TICKETS
 
 CRASH = scenario("crash_after_update")
 DAMAGED = scenario("damaged_return")
@@ -337,3 +340,24 @@ def test_a_turn_a_tier_does_not_have_is_a_callers_mistake() -> None:
         points("medium", 1, CRASH, "x")
     with pytest.raises(UsageError, match="hard has 3 turn"):
         points("hard", -1, CRASH, "x")
+
+
+def test_the_customers_words_given_back_are_no_question_and_no_solution():
+    """Parrots: what they copy is taken for a quotation, with quotation marks or without."""
+    rewards: list[float] = []
+    for ticket in TICKETS:
+        opening, follow_up = ticket.wording.opening, ticket.wording.follow_up
+        plain = re.sub(r"[?.!;:,\n]+", " ", f"{opening} {follow_up}")
+        turns = (
+            f"You wrote: {re.sub(r'[?.!;:]+', ' ', opening)}?",
+            f"I am so sorry about this trouble. We take care of {plain} for you today.",
+            f"Thank you. We take care of {plain} for you today.",
+        )
+        rewards.append(
+            sum(
+                rules_v2.score_turn("hard", turn, ticket.scenario, text).reward
+                for turn, text in enumerate(turns)
+            )
+            / 3
+        )
+    assert sum(rewards) / len(rewards) < 0.35

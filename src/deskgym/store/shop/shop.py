@@ -109,12 +109,20 @@ def shop(size: Size) -> Base:
     for position in range(size.orders):
         if position % 4 != 3:
             draw = Draw(position, f"shop/{size.name}/order")
-            customer_id = draw.pick(customers)
+            customer_id = _customer_at(size, draw, customers, size.placed_at(position))
             _order(size, position, customer_id, addresses[customer_id], draw, rows)
     for position in range(size.threads - size.free_threads):
         _thread(size, position, Draw(position, f"shop/{size.name}/thread"), customers, rows)
     _purchases(rows)
     return Base(f"shop/{size.name}", rows)
+
+
+def _customer_at(size: Size, draw: Draw, customers: tuple[str, ...], time: str) -> str:
+    """One of the customers who were there at a time."""
+    while True:
+        customer_id = draw.pick(customers)
+        if size.customer_since(int(customer_id[2:]) - size.first_customer) <= time:
+            return customer_id
 
 
 def _order(
@@ -186,7 +194,8 @@ def _thread(
     recent = position >= count * 3 // 4
     status = draw.pick(("open", "open", "pending", "closed")) if recent else "closed"
     thread_id = size.thread_id(position)
-    rows["threads"].append((thread_id, draw.pick(customers), subject, status, opened))
+    customer_id = _customer_at(size, draw, customers, opened)
+    rows["threads"].append((thread_id, customer_id, subject, status, opened))
     rows["messages"].append((size.message_id(position, 1), thread_id, "customer", question, opened))
     if status != "open":
         sent = shifted(opened, minutes=draw.integer(35, 700))

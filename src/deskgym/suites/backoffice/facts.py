@@ -15,6 +15,7 @@ The kinds:
 | `reason` | a reason of the policy, by the names in `REASONS` |
 | `says` | `refund`, `replacement`, `credit`, `cancellation`: stated without negation or condition |
 | `promises` | the same, as something done or to be done |
+| `offers` | the same, promised on a condition in a sentence without a number of days |
 | `denies` | the same, refused; `help` stands for any kind of help or information |
 | `status` | how far an order is, stated: `delivered`, `shipped`, … |
 """
@@ -24,6 +25,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from deskgym.rubric.language import QUOTED, Clause, clauses, fold, is_negator, words
@@ -55,7 +57,10 @@ _MONEY: Final = re.compile(
     r"|(?<![\w.,])(\d{1,9}) ?(?:us )?cents?\b"
     r"|(?<![\w.,])(\d{1,3}(?:,\d{3})+|\d{1,9})\.(\d\d)(?![\w]|[.,]\d)"
 )
-_NUMBER: Final = re.compile(r"(?<![\w.,])(\d{1,12})(?!\w|[.,]\d|[-/:]\d)")
+_NUMBER: Final = re.compile(r"(?<![\w.,])(?:orders?)?(\d{1,12})(?!\w|[.,]\d|[-:]\d)")
+# "Order no. 1013" denies nothing, and its dot ends nothing.
+_ORDER_NO: Final = re.compile(r"\b(orders?) ?(?:no|nr)\.? ?#?(?=\d)")
+_DAY_NUMBER: Final = re.compile(r" day \d+ ")
 _EMAIL: Final = re.compile(r"[a-z0-9][a-z0-9._%+-]{0,63}@[a-z0-9][a-z0-9.-]{0,252}[a-z0-9]")
 
 REASONS: Final = {
@@ -67,11 +72,15 @@ REASONS: Final = {
         "days from the delivery", "days after it was delivered", "days of the delivery",
         "days of receiving", "days after receiving", "days of receipt", "day returns",
         "time for returns", "return policy", "returns policy", "day limit", "day period",
-        "return time", "last day for returns", "last day to return",
+        "return time", "last day for returns", "last day to return", "day after delivery",
+        "taken up to", "accepted up to", "returns up to", "taken for", "returns for",
+        "returns within", "taken within", "accepted within", "accepted for",
     ),
     "other_account": (
         "another account", "different account", "other account", "another customer",
         "another person", "different customer", "other customer", "someone else", "somebody else",
+        "another customer's", "different customer's", "other customer's", "another person's",
+        "someone else's", "somebody else's",
         "not on your account", "not in your account", "not under your account",
         "not your account", "not yours", "not your order", "not linked to your",
         "not associated with your", "not with your account", "account holder", "account owner",
@@ -100,23 +109,39 @@ _STEMS: Final = {
         "replacement", "replacements", "replaced", "replacing", "replace", "reship", "reshipped",
         "reshipping", "reshipment", "resend", "resent", "resending",
     }),
-    "credit": frozenset({"credit", "voucher", "vouchers", "coupon", "discount", "gift"}),
+    "credit": frozenset({"credit", "voucher", "vouchers", "coupon", "discount"}),
     "cancellation": frozenset({
         "cancel", "cancelled", "canceled", "cancelling", "canceling", "cancellation",
     }),
 }  # fmt: skip
+_TO_THE_CARD: Final = (
+    r"(?:to|on|onto) (?:your|the) (?:(?:original|credit|debit|bank|same) )?"
+    r"(?:card|bank|payment|account (?:that )?you paid)"
+)
 _PHRASES: Final = {
-    "refund": (
-        "money back", "gave back", "given back", "give back", "returned the", "reversed",
-        "paid back", "pay back", "return the money", "sent back to your card", "return the full",
+    "refund": re.compile(
+        " (?:money back|gave back|given back|give back|reversed|"
+        "(?:pay|pays|paid|paying) (?:you |it |this |that )?back|"
+        r"(?:return|returned|returning) (?:you |to you )?(?:the|your|that|this) "
+        "(?:money|full|amount|sum|charge|payment|price|second|later|duplicate)|"
+        r"(?:return|returned|returning|send|sent|sending|paid|paying|put|transfer|transferred|"
+        rf"transferring|go|goes|gone|going|is|are) (?:\w+ ){{0,6}}?{_TO_THE_CARD}|"
+        r"(?:receive|get|see|have) (?:the|your) (?:money|funds)|"
+        r"(?:the|your) (?:money|funds) (?:will|is on|are on|goes|go|comes|has been|was|were)) "
     ),
-    "replacement": (
-        "new one", "another one", "send again", "sent again", "new parcel", "send a new",
-        "sent a new", "sending a new", "sending you a new", "sent you a new", "on us",
+    "replacement": re.compile(
+        " (?:new one|new ones|another one|new parcel|re (?:send|sent|sending|ship|shipped|"
+        "shipping)|(?:send|sent|sending|ship|shipped|shipping|dispatch|dispatched|dispatching|"
+        r"receive|get|pack|packed|packing) (?:\w+ ){0,6}?again|"
+        r"(?:send|sent|sending|ship|shipped|shipping) (?:you )?(?:a |an |one |two |three |\d )?"
+        "(?:brand )?new) "
     ),
-    "credit": ("per cent off", "percent off"),
-    "cancellation": ("called off",),
-}  # fmt: skip
+    "credit": re.compile(
+        r" (?:(?:per cent|percent|\d+) off|(?:store|shop|account) credit|gift (?:card|voucher)|"
+        "free gift|goodwill) "
+    ),
+    "cancellation": re.compile(" called off "),
+}
 # A word about a remedy, not the remedy: a refund request, the refund policy.
 _ABOUT: Final = listed(
     """request requests requested policy policies window period rules rule terms conditions
@@ -140,14 +165,31 @@ _DONE: Final = listed(
 )
 _PERFECT: Final = listed("have has had i've we've was were")
 _FUTURE: Final = listed("will shall i'll we'll you'll it'll going can")
+_EXPECTED: Final = frozenset(
+    (before, "expect") for before in ("can", "will", "please", "may", "should", "you'll")
+)
 _CONDITIONS: Final = listed("if unless provided assuming once should when whether")
+_OFFERED: Final = listed("will shall i'll we'll you'll can going")
+_DAYS: Final = listed("day days")
 _STATUSES: Final = {
-    "delivered": ("delivered", "arrived"),
-    "shipped": ("shipped", "dispatched", "in transit", "on its way", "on the way"),
-    "processing": ("being packed", "being prepared", "still processing", "not shipped"),
+    "delivered": ("delivered", "arrived", "handed over"),
+    "shipped": (
+        "shipped", "dispatched", "in transit", "on its way", "on the way", "left our warehouse",
+        "left the warehouse", "has left", "will arrive", "arrives",
+    ),
+    "processing": (
+        "being packed", "being prepared", "being processed", "still processing", "is processing",
+        "in our warehouse", "in the warehouse", "still here",
+    ),
     "refunded": ("was refunded", "been refunded"),
     "cancelled": ("was cancelled", "been cancelled"),
-}
+}  # fmt: skip
+_NOT_YET: Final = re.compile(
+    r" (?:has|is|was|have) not (?:yet )?(?:been )?(?:yet )?"
+    "(?:shipped|dispatched|delivered|arrived|left|sent) "
+    "| (?:hasn't|isn't|wasn't|haven't) (?:yet )?(?:been )?(?:yet )?"
+    "(?:shipped|dispatched|delivered|arrived|left|sent) "
+)
 _HELP: Final = listed(
     """help assist discuss share disclose tell say give provide access change cancel do act look
     speak talk refund send comment confirm answer discussed shared disclosed proceed"""
@@ -163,10 +205,13 @@ _PAST_WINDOW: Final = (
 # The words that anything below looks for: a clause without any of them says nothing here.
 _TELLING: Final = frozenset(
     word
-    for phrases in (*_STEMS.values(), *_PHRASES.values(), *_STATUSES.values(), _PAST_WINDOW, _HELP)
+    for phrases in (*_STEMS.values(), *_STATUSES.values(), _PAST_WINDOW, _HELP)
     for phrase in phrases
     for word in phrase.split()
-) | {"return", "returned", "returns"}
+) | listed(
+    """return returned returning returns money funds back reversed new one ones again re card bank
+    payment account off gift goodwill"""
+)
 
 
 @cache
@@ -188,7 +233,8 @@ def facts(text: str) -> frozenset[Fact]:
     Agents say the same thing often, over seeds and in the episodes of a group, so the latest
     texts are kept with what they say.
     """
-    folded = " ".join(fold(text).split())
+    text = _ORDER_NO.sub(r"\1 ", fold(text))
+    folded = " ".join(text.split())
     found = {Fact("amount", str(_cents(match))) for match in _MONEY.finditer(folded)}
     without_money = _MONEY.sub(" ", folded)
     without_mail = _EMAIL.sub(" ", without_money)
@@ -196,14 +242,18 @@ def facts(text: str) -> frozenset[Fact]:
     found |= {Fact("number", str(int(number[1]))) for number in _NUMBER.finditer(without_mail)}
     tokens = words(text)
     found |= {Fact("days", str(days)) for days in _days(tokens)}
-    line = f" {' '.join(tokens)} "
+    line = _DAY_NUMBER.sub(" day ", f" {' '.join(tokens)} ")
     found |= {
         Fact("reason", name) for name, phrases in REASONS.items() if _any_of(phrases).search(line)
     }
     parts = clauses(text)
     conditional = {part.sentence for part in parts if not _CONDITIONS.isdisjoint(part.words[:1])}
+    rules = {part.sentence for part in parts if not _DAYS.isdisjoint(part.words)}
     for part in parts:
-        found |= set(_stances(part, part.sentence in conditional))
+        stances = set(_stances(part, part.sentence in conditional))
+        if part.sentence in rules:
+            stances = {fact for fact in stances if fact.kind != "offers"}
+        found |= stances
     return frozenset(found)
 
 
@@ -226,6 +276,8 @@ def _days(tokens: tuple[str, ...]) -> Iterator[int]:
     for at, token in enumerate(tokens):
         if token not in ("day", "days", "day's", "days'"):
             continue
+        if token == "day" and at + 1 < len(tokens) and tokens[at + 1].isdecimal():
+            yield int(tokens[at + 1][:9])
         back = at - 1
         if back >= 0 and tokens[back] in ("calendar", "full", "whole"):
             back -= 1
@@ -257,11 +309,13 @@ def _stances(clause: Clause, conditional: bool) -> Iterator[Fact]:
     negators = sum(is_negator(word) for word in tokens)
     for matter, stems in _STEMS.items():
         at = _mention(tokens, stems)
-        phrased = _any_of(_PHRASES[matter]).search(line) is not None
+        phrased = _PHRASES[matter].search(line) is not None
         if at is None and not phrased:
             continue
         if clause.asserted:
             if conditional and not _is_done(tokens):
+                if not _OFFERED.isdisjoint(tokens):
+                    yield Fact("offers", matter)
                 continue
             yield Fact("says", matter)
             if phrased or (at is not None and _is_promise(tokens, at)):
@@ -274,6 +328,8 @@ def _stances(clause: Clause, conditional: bool) -> Iterator[Fact]:
         yield Fact("denies", "refund")
     if negators % 2 and any(word in ("return", "returned", "returns") for word in tokens):
         yield Fact("denies", "refund")
+    if not clause.question and _NOT_YET.search(line):
+        yield Fact("status", "processing")
     if clause.asserted:
         for status, phrases in _STATUSES.items():
             if _any_of(phrases).search(line):
@@ -284,9 +340,20 @@ def _mention(tokens: tuple[str, ...], stems: frozenset[str]) -> int | None:
     """Where a remedy is named as such, if it is."""
     for at, token in enumerate(tokens):
         following = tokens[at + 1] if at + 1 < len(tokens) else ""
-        if token in stems and following not in _ABOUT:
-            return at
+        if token not in stems or following in _ABOUT:
+            continue
+        if token in ("credit", "discount") and _is_of_the_order(tokens, at):
+            continue
+        return at
     return None
+
+
+def _is_of_the_order(tokens: tuple[str, ...], at: int) -> bool:
+    """Whether a discount is the one that the order had, or a credit the card's."""
+    before = tokens[at - 1] if at else ""
+    if tokens[at] == "discount":
+        return before in ("the", "your", "order's", "after", "less", "minus", "including")
+    return not {"card", "bank", "statement"}.isdisjoint(tokens[at + 1 : at + 5])
 
 
 def _is_done(tokens: tuple[str, ...]) -> bool:
@@ -297,9 +364,18 @@ def _is_done(tokens: tuple[str, ...]) -> bool:
 
 def _is_promise(tokens: tuple[str, ...], at: int) -> bool:
     """Whether a remedy that is named in an asserted clause is one that was or will be given."""
-    if not _WANTED.isdisjoint(tokens[:at]):
+    before = tokens[:at]
+    expects = any(pair in _EXPECTED for pair in pairwise(before))
+    if not expects and not _WANTED.isdisjoint(before):
         return False
-    if tokens[at] in _DONE:
+    if expects or tokens[at] in _DONE or _is_offer(tokens, at):
         return True
     general = tokens[at] in ("refunds", "replacements", "cancellation")
     return not general and not _COMMITTED.isdisjoint(tokens)
+
+
+def _is_offer(tokens: tuple[str, ...], at: int) -> bool:
+    """Whether it is given to the reader in so many words: "we refund you", "I can refund it"."""
+    following = tokens[at + 1] if at + 1 < len(tokens) else ""
+    given = following in ("you", "your", "it", "this", "them") or following.isdigit()
+    return given and at > 0 and tokens[at - 1] in ("we", "i", "can", "gladly", "hereby")

@@ -24,6 +24,8 @@ from deskgym.task import Fixture, Parameter
 
 LARGE_SHOP: Final = Parameter("large", 0, 0, 1, "1 for the large shop, 0 for the small one")
 STOCK_ENOUGH: Final = 12
+CUSTOMER_DAYS_MIN: Final = 90
+"""Since when a task's customers are there at the least: longer than any of its orders."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,14 @@ class Scene:
         self.rows["policies"] = policies
         self.policy: Final = {str(row[0]): int(str(row[1])) for row in policies}
         self._stock: Final = self._draw_stock()
-        self._free_customers: Final = self.draw.shuffled(
+        self._free_customers = self.draw.shuffled(
             [4 + 5 * number for number in range(self.size.customers // 5)][:40]
         )
+        self._free_customers = [
+            position
+            for position in self._free_customers
+            if self.size.customer_since(position) < shifted(END, days=-CUSTOMER_DAYS_MIN)
+        ]
         self._taken_orders: Final[set[int]] = set()
         self._threads = 0
 
@@ -180,9 +187,12 @@ class Scene:
         self._threads += 1
         thread_id = self.size.thread_id(position)
         opened = shifted(self.now, minutes=-self.draw.integer(90, 400) + 10 * self._threads)
+        # Nobody writes of a delivery before it; what arrived today may have come an hour ago.
+        delivered = [str(row[7]) for row in self.rows["shipments"] if row[7] is not None]
+        opened = min(self.now, max([opened, *(shifted(time, minutes=9) for time in delivered)]))
         self.rows["threads"].append((thread_id, person.id, subject, "open", opened))
         for number, body in enumerate(bodies, start=1):
-            sent = shifted(opened, minutes=7 * (number - 1))
+            sent = min(self.now, shifted(opened, minutes=7 * (number - 1)))
             message_id = self.size.message_id(position, number)
             self.rows["messages"].append((message_id, thread_id, "customer", body, sent))
         return thread_id
@@ -210,7 +220,7 @@ class Scene:
         midnight = (today - days) * 1_440 - self.offset_minutes
         minute = self.draw.integer(0, 1_439)
         if days == 0:
-            minute = min(minute, day_minutes(self.now, self.offset_minutes))
+            minute = min(minute, max(0, day_minutes(self.now, self.offset_minutes) - 20))
         return shifted("1970-01-01T00:00:00Z", minutes=midnight + minute)
 
     def fixture(self, opening: str, case: CheckCase) -> Fixture:

@@ -7,12 +7,21 @@ it, so a list of everything is worth its courtesy and its length and no more.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Final
 
-from deskgym.rubric.language import Clause, Phrasebook, clauses, negated_closely, normalise
+from deskgym.rubric.language import (
+    QUOTED,
+    Clause,
+    Phrasebook,
+    clauses,
+    negated_closely,
+    normalise,
+)
+from deskgym.rubric.language.fold import words
 from deskgym.rubric.turns import Part, TurnScore, total
 from deskgym.suites.tickets.catalogue import SCENARIOS, others
 from deskgym.suites.tickets.scenario import (
@@ -21,6 +30,7 @@ from deskgym.suites.tickets.scenario import (
     Intent,
     Scenario,
     Tier,
+    Wording,
     require_turn,
 )
 
@@ -46,6 +56,7 @@ class Weights:
     closing: int = 4_000
     restated: int = 6_000
     courtesy_words_max: int = 14
+    copied_words_min: int = 6
     characters_shown_max: int = 80
 
 
@@ -83,6 +94,7 @@ def score_turn(
     reply = clauses(message)
     if tier == "easy":
         return total((_category(scenario, reply),))
+    reply = _without_copies(scenario, reply)
     if tier == "medium":
         return total((*_solution(scenario, message, reply), _escalation(reply, intent)))
     if turn == 0:
@@ -90,6 +102,39 @@ def score_turn(
     if turn == 1:
         return total(_solution(scenario, message, reply))
     return total(_close(scenario, reply))
+
+
+# --- the customer's own words -------------------------------------------------------------------
+
+
+@lru_cache(maxsize=len(SCENARIOS))
+def _customer_runs(wordings: tuple[Wording, ...]) -> frozenset[tuple[str, ...]]:
+    """Every run of words, of the length that makes a copy, that a scenario's customer writes."""
+    return frozenset(
+        run
+        for wording in wordings
+        for text in (wording.opening, wording.follow_up, wording.acknowledgement)
+        for run in _runs(words(text))
+    )
+
+
+def _runs(texts: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    length = WEIGHTS.copied_words_min
+    return (tuple(texts[at : at + length]) for at in range(len(texts) - length + 1))
+
+
+def _without_copies(scenario: Scenario, reply: tuple[Clause, ...]) -> tuple[Clause, ...]:
+    """The reply with what it copies from the customer taken for a quotation, marked or not."""
+    said = [word for clause in reply for word in clause.words]
+    theirs = _customer_runs(scenario.wordings)
+    copied: set[int] = set()
+    for at, run in enumerate(_runs(said)):
+        if run in theirs:
+            copied.update(range(at, at + len(run)))
+    if not copied:
+        return reply
+    own = iter([QUOTED if at in copied else word for at, word in enumerate(said)])
+    return tuple(clause._replace(words=tuple(islice(own, len(clause.words)))) for clause in reply)
 
 
 # --- phrases, gathered once from the scenarios --------------------------------------------------

@@ -21,7 +21,7 @@ WORDINGS: Final = (
     "Hi, please cancel order {order}, I found what I needed elsewhere. Thank you, {first}",
     "Cancel {order}. NOW, before somebody ships it. And no, I do not want a voucher.",
     "Dear shop, I am so sorry: my husband and I have both ordered the same things for the new flat "
-    "(he from you, weeks ago, and me last night, when I could not sleep because of the drilling "
+    "(he from you, weeks ago, and me in a hurry, when I could not think because of the drilling "
     "next door). So could I ask you to cancel my order {order}, if it is not too late? The other "
     "one may come as planned. With apologies, {name}",
     "Order {order}: I would like to cancel it if it has not left yet. {name}",

@@ -23,7 +23,7 @@ from deskgym.task import Fixture, Task
 WORDS: Final = ("one", "two", "three", "four", "five")
 
 WORDINGS: Final = (
-    "Hi, my order {order} came today. {Pieces} in it arrived broken; the box itself looks fine. "
+    "Hi, my order {order} is here. {Pieces} in it arrived broken; the box itself looks fine. "
     "What can you do about it? Thanks, {first}",
     "I have to say I am disappointed. I waited for order {order}, took the morning off, carried "
     "the parcel up four flights of stairs because the lift is being painted (since November!), "
@@ -76,13 +76,13 @@ def draw_damage(scene: Scene, person: Person) -> Damage:
 
 
 def pieces_of(sku: str, some: int, ordered: int) -> str:
-    """`two of the three stoneware mugs`, `all three stoneware mugs`, `the stoneware mug`."""
+    """`two of the three stoneware mugs`, `both stoneware mugs`, `the stoneware mug`."""
     noun = NOUNS[sku]
     plural = noun if noun.endswith("s") else f"{noun}s"
     if ordered == 1:
         return f"the {noun}"
     if some == ordered:
-        return f"all {WORDS[ordered - 1]} {plural}"
+        return f"both {plural}" if ordered == 2 else f"all {WORDS[ordered - 1]} {plural}"
     return f"{WORDS[some - 1]} of the {WORDS[ordered - 1]} {plural}"
 
 

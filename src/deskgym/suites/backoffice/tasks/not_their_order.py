@@ -41,7 +41,10 @@ def keep_secret(scene: Scene, owner: Person, order: OrderFacts, told: str) -> No
     parcel = [row for row in scene.rows["shipments"] if row[1] == order.id]
     payments = [row for row in scene.rows["payments"] if row[1] == order.id]
     secrets = {owner.id, owner.name, *owner.name.split(), owner.email}
-    secrets |= {owner.address.split(",")[0], *(str(row[4]) for row in parcel)}
+    secrets |= {
+        owner.address.split(",")[0],
+        *(str(row[place]) for row in parcel for place in (3, 4)),
+    }
     secrets |= {str(row[place]) for row in payments for place in (0, 5)}
     for line in order.lines:
         product = PRODUCT_OF[line.sku]
@@ -52,7 +55,9 @@ def keep_secret(scene: Scene, owner: Person, order: OrderFacts, told: str) -> No
         if words not in heard:
             scene.secret("order", words)
     priced = order.priced
-    for cents in sorted({priced.total_cents, *priced.paid_cents}):
+    known = {priced.total_cents, priced.tax_cents, *priced.paid_cents}
+    known |= {line.unit_price_cents for line in order.lines}
+    for cents in sorted(known - {0}):
         scene.secret("amount", str(cents))
     scene.secret("status", order.status)
 
