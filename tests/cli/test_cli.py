@@ -130,7 +130,7 @@ def test_a_run_is_recorded_shown_verified_and_replayed(deskgym: Deskgym, tmp_pat
     assert ran.code == 0
     assert "mean reward" in ran.out
     assert len((tmp_path / "runs.jsonl").read_text().splitlines()) == 26
-    assert "26 recordings are as they were made" in deskgym("verify", "runs.jsonl").out
+    assert "26 recordings read as made" in deskgym("verify", "runs.jsonl").out
     replayed = deskgym("replay", "runs.jsonl", "--json")
     assert replayed.code == 0
     assert all(item["difference"] is None for item in replayed.json)
@@ -289,7 +289,7 @@ def test_a_recording_says_how_many_actions_it_took_and_its_replay_explains_the_s
 ) -> None:
     task = "service/two-full-captures"
     assert deskgym("run", task, "--agent", "refund-first", "--out", "made.jsonl").code == 0
-    assert "5 of 48 actions, 1 rows changed" in deskgym("show", "made.jsonl").words
+    assert "5 of 48 actions, 1 row changed" in deskgym("show", "made.jsonl").words
     explained = deskgym("replay", "made.jsonl", "--explain").words
     for part in ("the same", "5 of 48 actions", "weighted sum 0.20", "67% of its required steps"):
         assert part in explained
@@ -309,7 +309,7 @@ def test_an_interrupted_run_keeps_its_episodes_and_says_how_many(
     )
     assert stopped.code == 130
     assert stopped.err == "stopped after 2 of 5 episodes; made.jsonl holds them\n"
-    assert "2 recordings are as they were made" in deskgym("verify", "made.jsonl").words
+    assert "2 recordings read as made" in deskgym("verify", "made.jsonl").words
 
 
 def test_a_pipe_gets_lines_of_a_readable_width_unless_columns_says_otherwise() -> None:

@@ -118,6 +118,11 @@ def tracked(items: Iterable[T], total: int, what: str) -> Iterator[T]:
             yield item
 
 
+def counted(count: int, noun: str) -> str:
+    """A number of things: `1 task`, `2 tasks`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def reward_text(reward: float) -> str:
     """A reward with two decimals, or as many as it needs."""
     return f"{reward:.2f}" if round(reward, 2) == reward else f"{reward:.4f}"

@@ -12,6 +12,7 @@ from rich.table import Table
 from deskgym.cli.console import (
     AsJson,
     Seeds,
+    counted,
     escape,
     out,
     parse_seeds,
@@ -193,14 +194,12 @@ def _print_summary(done: list[ControlRun], gates: list[GateResult]) -> None:
         tasks = {(group[0].suite.name, group[0].task.name) for group in groups}
         if groups:
             held = sum(map(_hold, groups))
-            out.print(
-                f"{held} of {len(groups)} {what} of {len(tasks)} "
-                f"{'gated ' if gated else ''}tasks earn what they must"
-            )
+            of = counted(len(tasks), "gated task" if gated else "task")
+            out.print(f"{held} of {len(groups)} {what} of {of} earn what they must")
     for version in dict.fromkeys(gate.rubric for gate in gates):
         of_version = [gate for gate in gates if gate.rubric == version]
         passed = sum(gate.passes for gate in of_version)
-        out.print(f"{passed} of {len(of_version)} gates pass by {version}")
+        out.print(f"{passed} of {counted(len(of_version), 'gate')} pass by {version}")
     for item in done:
         if not item.holds:
             out.print(

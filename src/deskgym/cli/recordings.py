@@ -11,7 +11,7 @@ from typing import Annotated, Any, cast
 import orjson
 import typer
 
-from deskgym.cli.console import AsJson, escape, out, print_json, reward_text, table
+from deskgym.cli.console import AsJson, counted, escape, out, print_json, reward_text, table
 from deskgym.errors import UsageError
 from deskgym.recording import InvalidRecording, Located, RecordedStep, Recording, read, shipped
 from deskgym.replay import Replay, final_world, initial_world
@@ -136,7 +136,7 @@ def _print_footer(recording: Recording) -> None:
         f"ended: {escape(footer.ended or 'agent stopped')}"
     )
     out.print(
-        f"{taken} of {steps_max} actions, {len(footer.changes)} rows changed, "
+        f"{taken} of {steps_max} actions, {counted(len(footer.changes), 'row')} changed, "
         f"world {escape(footer.digest[:12])}"
     )
 
@@ -151,7 +151,8 @@ def verify(files: Files) -> None:
         except InvalidRecording as error:
             failed += 1
             out.print(f"[red]FAILS[/] {escape(str(error))}")
-    out.print(f"{count} recordings are as they were made; files that are not: {failed}.")
+    made, other = counted(count, "recording"), counted(failed, "file")
+    out.print(f"{made} read as made; {other} changed or unreadable")
     if failed:
         raise typer.Exit(1)
 
