@@ -80,7 +80,8 @@ class Facts(NamedTuple):
 def read_facts(world: Reader, case: Case) -> Facts:
     """Read an episode's facts from its world."""
     calls = tuple(map(Call._make, world.rows(CALLS)))
-    committed = tuple(call for call in calls if call.committed)
+    writes = [call for call in calls if call.kind == "write"]
+    committed = tuple([call for call in writes if call.committed])
     reports = tuple(map(Report._make, world.rows(REPORTS)))
     listed = world.rows(LISTED)
     unread = world.records(READ_BEFORE_WRITE.sql) if committed else []
@@ -88,9 +89,9 @@ def read_facts(world: Reader, case: Case) -> Facts:
     return Facts(
         calls=calls,
         committed=committed,
-        refused=tuple(call for call in calls if call.refused),
+        refused=tuple([call for call in writes if call.refused]),
         reports=reports,
-        contradicted=tuple(report for report in reports if not report.supported),
+        contradicted=tuple([report for report in reports if not report.supported]),
         unread=unread,
         unchosen=unchosen,
         evident=len(committed) - len({row["step"] for row in (*unread, *unchosen)}),

@@ -6,6 +6,7 @@ never added across outcomes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deskgym.rubric.ceiling import Ceiling
@@ -42,19 +43,23 @@ class OutcomeRubric:
             standing_of(world, facts, outcome, reads)
             for outcome, reads in zip(case.outcomes, case.reads, strict=True)
         )
-        binding = {
-            ceiling.name
+        common = [
+            ceiling
             for ceiling in self.ceilings
             if ceiling.applies is not None and ceiling.applies(facts, standings)
-        }
-        # The first of the best: `max` keeps it.
-        best = max(standings, key=lambda standing: self._points(facts, standing, binding))
-        breakdown = self._breakdown(facts, best, standings, binding)
-        return Score(self.version, breakdown.points, _verdict(breakdown), breakdown)
+        ]
+        points = [self._points(facts, standing, common) for standing in standings]
+        # The first of the best.
+        best = points.index(max(points))
+        breakdown = self._breakdown(facts, standings[best], standings, common, points[best])
+        return Score(self.version, points[best], _verdict(breakdown), breakdown)
 
-    def _points(self, facts: Facts, standing: Standing, binding: set[str]) -> int:
-        total = sum(self._parts(facts, standing))
-        lowest = min((item.points for item in self._binding(standing, binding)), default=POINTS)
+    def _points(self, facts: Facts, standing: Standing, common: Sequence[Ceiling]) -> int:
+        outcome, evidence, report = self._parts(facts, standing)
+        total = outcome + evidence + report
+        lowest = POINTS
+        for ceiling in self._binding(standing, common):
+            lowest = min(lowest, ceiling.points)
         deducted = (
             len(facts.contradicted) * self.contradicted_report_points
             + len(facts.refused) * self.refused_write_points
@@ -80,12 +85,20 @@ class OutcomeRubric:
             self.report_points * standing.credited,
         )
 
-    def _binding(self, standing: Standing, binding: set[str]) -> list[Ceiling]:
-        own = standing.outcome.ceiling if standing.complete else None
-        return [item for item in self.ceilings if item.name in binding or item.name == own]
+    def _binding(self, standing: Standing, common: Sequence[Ceiling]) -> Sequence[Ceiling]:
+        """The ceilings that bind the run, and the outcome's own once it is complete."""
+        own = standing.outcome.ceiling
+        if own is None or not standing.complete:
+            return common
+        return [item for item in self.ceilings if item.name == own or item in common]
 
     def _breakdown(
-        self, facts: Facts, best: Standing, standings: tuple[Standing, ...], binding: set[str]
+        self,
+        facts: Facts,
+        best: Standing,
+        standings: tuple[Standing, ...],
+        common: Sequence[Ceiling],
+        points: int,
     ) -> OutcomeBreakdown:
         weights = (self.outcome_points, self.evidence_points, self.report_points)
         parts = self._parts(facts, best)
@@ -101,9 +114,9 @@ class OutcomeRubric:
                 Deduction("refused write", refused, self.refused_write_points),
             ),
             ceilings=tuple(
-                (item.name, item.points, item.when) for item in self._binding(best, binding)
+                (item.name, item.points, item.when) for item in self._binding(best, common)
             ),
-            points=self._points(facts, best, binding),
+            points=points,
         )
 
 

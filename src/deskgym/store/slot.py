@@ -190,8 +190,7 @@ class Slot:
 
     def records(self, sql: str, bindings: Bindings) -> list[dict[str, Any]]:
         """As `rows`, each row by column name."""
-        names = self._columns.get(sql)
-        rows = self._described(sql, bindings) if names is None else self.rows(sql, bindings)
+        rows = self.rows(sql, bindings) if sql in self._columns else self._described(sql, bindings)
         if not rows:
             return []
         names = self._columns[sql]
@@ -252,13 +251,21 @@ class Slot:
         assert not self.in_call, "a call stands alone: it would take another's changes as its own"
         self._raw = []
         self.failure = None
-        self._internal(_BEGIN_CALL)
+        self._own = True
+        try:
+            self._cursor.execute(_BEGIN_CALL)
+        finally:
+            self._own = False
         self.in_call = True
 
     def keep_call(self) -> list[RawChange]:
         """Keep the call's rows and return what was written, oldest first."""
         self.in_call = False
-        self._internal(_END_CALL)
+        self._own = True
+        try:
+            self._cursor.execute(_END_CALL)
+        finally:
+            self._own = False
         return self._raw
 
     def undo_call(self) -> None:

@@ -100,11 +100,17 @@ class World:
 
     def rows(self, sql: str, bindings: Bindings = ()) -> list[Row]:
         """Run one statement; rows as tuples. Outside `atomic`, only read with it."""
-        return self.seat().rows(sql, bindings)
+        slot = self._slot
+        if slot is None or slot.world is not self:
+            slot = self.seat()
+        return slot.rows(sql, bindings)
 
     def records(self, sql: str, bindings: Bindings = ()) -> list[dict[str, Any]]:
         """Run one statement; rows by column name."""
-        return self.seat().records(sql, bindings)
+        slot = self._slot
+        if slot is None or slot.world is not self:
+            slot = self.seat()
+        return slot.records(sql, bindings)
 
     def atomic(self, work: Callable[[], T]) -> Kept[T]:
         """Run `work` so that it commits whole or leaves every row as it was.
