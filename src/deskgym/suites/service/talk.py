@@ -154,7 +154,8 @@ def report(desk: Desk, claim: Claim, order_id: Id) -> Result:
     """
     supported = is_true(desk, claim, order_id)
     desk.log("env_report", claim, order_id, int(supported))
-    data = {"claim": claim, "order_id": order_id}
+    # The order is not named again: somebody else's and a missing one are answered alike.
+    data = {"claim": claim}
     if supported:
         return Result(True, "report_recorded", "The records support the report.", data)
     return Result(False, "report_contradicted", "The records contradict the report.", data)
