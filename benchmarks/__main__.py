@@ -30,7 +30,7 @@ def main(names: list[str]) -> int:
         print(f"\n{name}")
         for figure in BENCHMARKS[name]():
             bound = f"   (at most {figure.bound})" if figure.bound else ""
-            print(f"  {figure.name:<58}{figure.value:>16}{bound}", flush=True)
+            print(f"  {figure.name:<66}{figure.value:>16}{bound}", flush=True)
     return 0
 
 

@@ -21,11 +21,17 @@ def actions_of(environment: Environment, control: str) -> list[Action]:
 
 
 def figures() -> Iterator[Figure]:
-    """Measure the suite."""
+    """Measure the suite: a script of the five small cases, and one of a richer dialogue case."""
+    yield from _episode("service/damaged-lamp", "replace-and-refund")
+    yield from _episode("service/wait-for-stock", "oracle_refund")
+    yield from _resets()
+
+
+def _episode(task: str, control: str) -> Iterator[Figure]:
     connections: list[apsw.Connection] = []
     apsw.connection_hooks.append(connections.append)
-    environment = deskgym.make("service/damaged-lamp")
-    actions = actions_of(environment, "replace-and-refund")
+    environment = deskgym.make(task)
+    actions = actions_of(environment, control)
 
     def whole() -> None:
         play(environment, actions)
@@ -44,13 +50,12 @@ def figures() -> Iterator[Figure]:
     apsw.connection_hooks.remove(connections.append)
     default_engine().close()
 
-    name = f"service episode, {len(actions)} actions and the score"
+    name = f"{task} {control}, {len(actions)} actions and the score"
     yield Figure(name, f"{1 / whole_s:,.0f} a second")
     yield Figure(f"  the bare driver, the same {len(bare.statements)} statements",
                  f"{1 / bare_s:,.0f} a second")  # fmt: skip
     yield Figure("  ratio to the bare driver", f"{whole_s / bare_s:.2f}", "2.5")
     yield Figure("  scored after every step", f"{1 / each_step_s:,.0f} a second")
-    yield from _resets()
 
 
 def _resets() -> Iterator[Figure]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
@@ -110,6 +110,11 @@ class Desk:
         """
         world = self._slot.world
         return [row for name, row in world.log if name == table] if world is not None else []
+
+    def log_each(self, table: str, values: Iterable[object]) -> None:
+        """As `log`, a row for each value."""
+        step = self.step
+        self.log_rows.extend([(table, (step, value)) for value in values])
 
     @property
     def touched(self) -> bool:

@@ -94,7 +94,7 @@ def _checked(chosen: Tool, desk: Desk, result: Result) -> tuple[Result, bytes]:
     """The result, if the tool kept to what it declares; runs before the call is kept."""
     if result.code not in chosen.codes:
         raise InvalidDefinition(f"{chosen.name} answered {result.code}, which it does not declare")
-    if desk.touched and (chosen.kind != "write" or not result.ok):
+    if (chosen.kind != "write" or not result.ok) and desk.touched:
         raise InvalidDefinition(f"{chosen.name} changed rows, which a {chosen.kind} must not")
     return result, result.to_json()
 

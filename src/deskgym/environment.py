@@ -155,7 +155,7 @@ class Environment:
         """What the agent was told first."""
         fixture = self.fixture
         # The fixture serves other episodes, so an agent gets a copy of its data.
-        data = deepcopy(dict(fixture.data))
+        data = deepcopy(dict(fixture.data)) if fixture.data else {}
         return Observation(True, "ready", fixture.opening, data, 0, self.suite.steps_max)
 
     def step(self, action: Action) -> Observation:

@@ -5,7 +5,7 @@ They stand in the world beside the store's own rows, so all of it is read with S
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, Final, NamedTuple
 
 from deskgym.rubric.check import Check, Reader
@@ -83,7 +83,7 @@ def read_facts(world: Reader, case: Case) -> Facts:
     writes = [call for call in calls if call.kind == "write"]
     committed = tuple([call for call in writes if call.committed])
     reports = tuple(map(Report._make, world.rows(REPORTS)))
-    listed = world.rows(LISTED)
+    listed = set(world.rows(LISTED))
     unread = world.records(READ_BEFORE_WRITE.sql) if committed else []
     unchosen = world.records(CHOSEN_BY_CUSTOMER.sql) if committed else []
     return Facts(
@@ -110,7 +110,7 @@ def _crossed(world: Reader, case: Case) -> tuple[Crossed, ...]:
     return tuple((gate, rows) for gate, rows in asked if rows)
 
 
-def _read_at(read: Read, calls: Sequence[Call], listed: Sequence[tuple[object, ...]]) -> int | None:
+def _read_at(read: Read, calls: Sequence[Call], listed: Set[tuple[object, ...]]) -> int | None:
     """The first step at which a read succeeded, or was denied where it has to be."""
     for call in calls:
         if call.tool != read.tool or (read.order_id and call.order_id != read.order_id):

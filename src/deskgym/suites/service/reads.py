@@ -91,10 +91,13 @@ def search_inventory(
         " v.price_cents, i.quantity FROM inventory i JOIN variants v ON v.sku = i.sku"
         " JOIN products p ON p.id = v.product_id ORDER BY i.sku",
     )
-    found: list[dict[str, Any]] = []
-    for row in rows:
-        fits = sum(row[name].casefold() == value for name, value in wanted.items())
-        if fits or not wanted:
-            found.append({**row, "match": "exact" if fits == len(wanted) else "similar"})
-            desk.log("env_listed", row["sku"])
+    found = [row for row in rows if _marked(row, wanted)]
+    desk.log_each("env_listed", [row["sku"] for row in found])
     return Result(True, "inventory_found", f"{len(found)} stock rows.", {"rows": found})
+
+
+def _marked(row: dict[str, Any], wanted: dict[str, str]) -> bool:
+    """Mark a stock row as exact or similar; False for one that fits nothing that was asked."""
+    fits = [row[name].casefold() == value for name, value in wanted.items()]
+    row["match"] = "exact" if all(fits) else "similar"
+    return not wanted or any(fits)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from deskgym.argument import Cents, Id, Text
 from deskgym.desk import Desk, Result
@@ -102,15 +102,13 @@ def propose(
         shipment_id: the parcel to stop.
     """
     require_order(desk, order_id)
-    given: dict[str, Any] = {
+    arguments = {
         "payment_id": payment_id, "amount_cents": amount_cents, "item_id": item_id, "sku": sku,
         "shipment_id": shipment_id,
     }  # fmt: skip
-    brackets = BRACKETS[remedy]
-    if tuple(name for name, value in given.items() if value is not None) != tuple(
-        name for name in given if name in brackets
-    ):
-        takes = " and ".join(("order_id", *brackets))
+    given = {name for name, value in arguments.items() if value is not None}
+    if given != set(BRACKETS[remedy]):
+        takes = " and ".join(("order_id", *BRACKETS[remedy]))
         raise Refusal(_INVALID, f"A proposal of {remedy} takes {takes}, and nothing else.")
     if payment_id is not None:
         require_payment(desk, order_id, payment_id)
