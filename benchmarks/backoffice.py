@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import apsw
 
 import deskgym
-from benchmarks.measure import BareDriver, Figure, best_s, play
+from benchmarks.measure import BareDriver, Figure, median_s, play
 from deskgym.environment import Environment
 from deskgym.runner import play as play_script
 from deskgym.store import default_engine
@@ -46,7 +46,7 @@ def _large_against_small() -> float:
                 play(environment, actions[large])
                 environment.score()
 
-            best[large] = min(best[large], best_s(work, calls=30, rounds=1))
+            best[large] = min(best[large], median_s(work, calls=30))
     return best[1] / best[0]
 
 
@@ -70,8 +70,8 @@ def _episode(shop: str, *, large: int) -> Iterator[Figure]:
     # A prototype's connection comes first; the slot's is the one that answers.
     whole()
     bare = BareDriver(connections[-1:], whole)
-    whole_s = best_s(whole, calls=200)
-    each_step_s = best_s(scored_each_step, calls=100)
+    whole_s = median_s(whole, calls=600)
+    each_step_s = median_s(scored_each_step, calls=600)
     bare_s = bare.seconds(calls=200)
     apsw.connection_hooks.remove(connections.append)
     yield Figure(f"back-office episode, {len(actions)} actions and the score, {shop} shop",
@@ -94,8 +94,8 @@ def _resets() -> Iterator[Figure]:
         environment.reset(0)
         environment.world.seat()
 
-    fresh_s = best_s(fresh, calls=200)
-    repeated_s = best_s(repeated, calls=2_000)
+    fresh_s = median_s(fresh, calls=600)
+    repeated_s = median_s(repeated, calls=6_000)
     yield Figure("back-office reset, the same seed again", f"{repeated_s * 1e6:,.1f} µs")
     yield Figure("back-office reset, a fresh seed", f"{fresh_s * 1e6:,.1f} µs")
     yield Figure("  more than a repeated one", f"{(fresh_s - repeated_s) * 1e3:.2f} ms", "2 ms")

@@ -1,7 +1,8 @@
-"""How the benchmarks measure: the best of several rounds, and the bare driver's floor."""
+"""How the benchmarks measure: the median of single calls, and the bare driver's floor."""
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -22,15 +23,14 @@ class Figure(NamedTuple):
     bound: str = ""
 
 
-def best_s(work: Callable[[], object], *, calls: int, rounds: int = 5) -> float:
-    """Seconds of one call: the fastest of some rounds, which other load disturbs least."""
-    fastest = float("inf")
-    for _ in range(rounds):
+def median_s(work: Callable[[], object], *, calls: int) -> float:
+    """Seconds of one call: the median of single calls, which other load disturbs little."""
+    seconds: list[float] = []
+    for _ in range(calls):
         start = time.perf_counter()
-        for _ in range(calls):
-            work()
-        fastest = min(fastest, (time.perf_counter() - start) / calls)
-    return fastest
+        work()
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds)
 
 
 def play(environment: Environment, actions: Sequence[Action], seed: int = 0) -> None:
@@ -73,4 +73,4 @@ class BareDriver:
         connection = self._connection
         connection.preupdate_hook(None)
         connection.authorizer = None
-        return best_s(self.run, calls=calls)
+        return median_s(self.run, calls=calls)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import apsw
 
 import deskgym
-from benchmarks.measure import BareDriver, Figure, best_s, play
+from benchmarks.measure import BareDriver, Figure, median_s, play
 from deskgym.environment import Environment
 from deskgym.runner import play as play_script
 from deskgym.store import default_engine
@@ -44,8 +44,8 @@ def _episode(task: str, control: str) -> Iterator[Figure]:
             environment.score()
 
     bare = BareDriver(connections, whole)
-    whole_s = best_s(whole, calls=300)
-    each_step_s = best_s(scored_each_step, calls=100)
+    whole_s = median_s(whole, calls=900)
+    each_step_s = median_s(scored_each_step, calls=600)
     bare_s = bare.seconds(calls=300)
     apsw.connection_hooks.remove(connections.append)
     default_engine().close()
@@ -70,8 +70,8 @@ def _resets() -> Iterator[Figure]:
         environment.reset(0)
         environment.world.seat()
 
-    fresh_s = best_s(fresh, calls=200)
-    repeated_s = best_s(repeated, calls=2_000)
+    fresh_s = median_s(fresh, calls=600)
+    repeated_s = median_s(repeated, calls=6_000)
     yield Figure("reset, the same seed again", f"{repeated_s * 1e6:,.1f} µs")
     yield Figure("reset, a fresh seed", f"{fresh_s * 1e6:,.1f} µs")
     yield Figure("  more than a repeated one", f"{(fresh_s - repeated_s) * 1e3:.2f} ms", "2 ms")
