@@ -33,7 +33,7 @@ class Rows:
     def records(
         self, sql: str, bindings: Sequence[object] | Mapping[str, object] = ()
     ) -> list[dict[str, Any]]:
-        raise NotImplementedError
+        raise AssertionError("a turn rubric reads rows as tuples")
 
 
 def judge(turn: int, reply: Reply) -> TurnScore:

@@ -62,3 +62,15 @@ class ScriptedCustomer:
         """Whether the customer accepts. It is never done before the agent closes."""
         condition = self.accepts.get(proposal.remedy)
         return condition is not None and condition(desk, proposal)
+
+
+def wants_what_was_ordered(sku: str) -> ScriptedCustomer:
+    """One who wants the SKU that was ordered, or the money, and waits for it only if need be."""
+    return ScriptedCustomer(
+        {
+            "replacement": in_finish(sku),
+            "refund": always,
+            "return": always,
+            "stock_notification": while_out_of_stock(sku),
+        }
+    )

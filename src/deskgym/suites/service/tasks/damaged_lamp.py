@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from deskgym.suites.service import lamp, outcomes, script
-from deskgym.suites.service.customer import (
-    ScriptedCustomer,
-    always,
-    in_finish,
-    while_out_of_stock,
-)
+from deskgym.suites.service.customer import wants_what_was_ordered
 from deskgym.suites.service.script import Part
 from deskgym.task import Control, Fixture, Task
 from deskgym.trajectory import Observation
@@ -30,14 +25,7 @@ def fixture(seed: int, values: Mapping[str, int]) -> Fixture:
             outcomes.full_refund(lamp.ORDER, lamp.FIRST, lamp.ITEM),
             outcomes.stock_notification(lamp.ORDER, lamp.ITEM, lamp.PREFERRED),
         ),
-        customer=ScriptedCustomer(
-            {
-                "replacement": in_finish(lamp.PREFERRED),
-                "refund": always,
-                "return": always,
-                "stock_notification": while_out_of_stock(lamp.PREFERRED),
-            }
-        ),
+        customer=wants_what_was_ordered(lamp.PREFERRED),
     )
 
 

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from deskgym.suites.service import outcomes, script
-from deskgym.suites.service.customer import (
-    ScriptedCustomer,
-    always,
-    in_finish,
-    while_out_of_stock,
-)
+from deskgym.suites.service.customer import wants_what_was_ordered
 from deskgym.suites.service.script import Part
 from deskgym.suites.service.storefront import Storefront
 from deskgym.task import Control, Fixture, Task
@@ -45,14 +40,7 @@ def fixture(seed: int, _: Mapping[str, int]) -> Fixture:
             outcomes.replacement(order.order_id, item.item_id, item.sku),
             outcomes.full_refund(order.order_id, payment, item.item_id),
         ),
-        ScriptedCustomer(
-            {
-                "replacement": in_finish(item.sku),
-                "refund": always,
-                "return": always,
-                "stock_notification": while_out_of_stock(item.sku),
-            }
-        ),
+        wants_what_was_ordered(item.sku),
     )
 
 
