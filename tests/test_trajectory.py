@@ -240,7 +240,7 @@ def test_json_is_recorded_unchanged(arguments: dict[str, object]):
 
 def test_a_step_gives_its_action_and_result_back():
     result = Result(True, "found", "Found.", {"quantity": 5})
-    step = Step(1, call("look", x=1).to_json(), result.to_json(), (), None)
+    step = Step(1, call("look", x=1), result.to_json(), (), None)
     assert step.action == call("look", x=1)
     assert step.result == result
 

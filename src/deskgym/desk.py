@@ -43,7 +43,10 @@ class Result(NamedTuple):
 
     def to_json(self) -> bytes:
         """The result as canonical JSON; raises TypeError for data that JSON cannot hold."""
-        return compact_json(self.to_dict())
+        ok, code, message, data = self
+        if not isinstance(data, dict):
+            data = dict(data)
+        return compact_json({"ok": ok, "code": code, "message": message, "data": data})
 
 
 class Desk:

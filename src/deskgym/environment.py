@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import replace
 from typing import Final
 
 from deskgym.desk import Desk, Ending, Result
@@ -20,9 +19,6 @@ from deskgym.tool import Toolbox
 from deskgym.trajectory import Action, Observation, Step
 
 IDENTICAL_OBSERVATIONS_MAX: Final = 3
-_SUBJECTS: Final = ("item_id", "payment_id", "shipment_id", "thread_id")
-_SKUS: Final = ("sku", "replacement_sku")
-
 
 ENVIRONMENT_LOG: Final = __name__
 """The logger that tells of a tool that failed by mistake."""
@@ -170,7 +166,7 @@ class Environment:
         world = self._started()
         if self._ended is not None:
             return self._observation(Result(False, "episode_over", COMMON_CODES["episode_over"]))
-        action, action_json = action.canonical()
+        action = action.canonical()
         fixture = self._fixture
         assert fixture is not None, "a started episode has a fixture"
         number = len(self._steps) + 1
@@ -188,7 +184,7 @@ class Environment:
             _log.error("%s: tool %s failed", self.id, action.tool, exc_info=done.bug)
         desk.log_rows.append(("env_call", _call_row(number, action.tool, done)))
         world.append(desk.log_rows)
-        return self._record(desk, action_json, done)
+        return self._record(desk, action, done)
 
     def score(self, rubric: str | None = None) -> Score:
         """What the episode has earned so far, by this environment's rubric or another version.
@@ -202,7 +198,7 @@ class Environment:
         with self._engine.lock:
             world.settle()
             score = chosen.score(world, self.fixture.case)
-        return replace(score, actions=(len(self._steps), self.suite.steps_max))
+        return score.after(len(self._steps), self.suite.steps_max)
 
     def close(self) -> None:
         """Give the episode's place in memory back. The trajectory and the score stay."""
@@ -221,17 +217,21 @@ class Environment:
             raise UsageError(f"{self.id}: there is no episode yet; call reset(seed=…) first")
         return self._world
 
-    def _record(self, desk: Desk, action_json: bytes, done: Dispatched) -> Observation:
-        result, result_json = done.result, done.result_json
-        same = bool(self._steps) and self._steps[-1].result_json == result_json
-        self._identical = 0 if done.changes else self._identical + 1 if same else 1
+    def _record(self, desk: Desk, action: Action, done: Dispatched) -> Observation:
+        result, result_json, changes = done.result, done.result_json, done.changes
+        if changes:
+            self._identical = 0
+        elif self._steps and self._steps[-1].result_json == result_json:
+            self._identical += 1
+        else:
+            self._identical = 1
         if desk.ending is not None and done.bug is None and result.ok:
             self._ended = desk.ending
         elif self._identical >= IDENTICAL_OBSERVATIONS_MAX:
             self._ended = "no_progress"
         elif desk.step >= self.suite.steps_max:
             self._ended = "action_limit"
-        self._steps.append(Step(desk.step, action_json, result_json, done.changes, self._ended))
+        self._steps.append(Step(desk.step, action, result_json, changes, self._ended))
         return self._observation(result)
 
     def _observation(self, result: Result) -> Observation:
@@ -249,24 +249,20 @@ class Environment:
 
 def _call_row(step: int, name: str, done: Dispatched) -> Row:
     """The action as a row of `env_call`: what it was about, by the names of its arguments."""
-    order_id = subject = sku = ""
-    amount_cents = 0
-    for argument, value in (done.arguments or {}).items():
-        if value is None:
-            continue
-        if argument == "order_id":
-            order_id = value
-        elif argument in _SUBJECTS:
-            subject = subject or value
-        elif argument in _SKUS:
-            sku = value
-        elif argument == "amount_cents":
-            amount_cents = value
+    argument = (done.arguments or {}).get
     result = done.result
-    changed = 1 if done.changes else 0
-    kind = done.kind or "unknown"
     return (
-        step, name, kind, result.code, int(result.ok), changed, order_id, subject, sku, amount_cents
+        step,
+        name,
+        done.kind or "unknown",
+        result.code,
+        1 if result.ok else 0,
+        1 if done.changes else 0,
+        argument("order_id") or "",
+        argument("item_id") or argument("payment_id") or argument("shipment_id")
+        or argument("thread_id") or "",
+        argument("sku") or argument("replacement_sku") or "",
+        argument("amount_cents") or 0,
     )  # fmt: skip
 
 

@@ -166,7 +166,7 @@ def recording_of(
     for step, score in zip(environment.steps, step_scores, strict=True):
         body: dict[str, Any] = {
             "step": step.number,
-            "action": orjson.loads(step.action_json),
+            "action": step.action.to_dict(),
             "result": orjson.loads(step.result_json),
             "changes": [change.to_dict() for change in step.changes],
             "score": score.brief(),

@@ -158,7 +158,7 @@ def _compare_step(
         "score": step.score,
     }
     replayed: dict[str, Any] = {
-        "action": orjson.loads(made.action_json),
+        "action": made.action.to_dict(),
         "result": orjson.loads(made.result_json),
         "changes": [change.to_dict() for change in made.changes],
         "ended": made.ended,

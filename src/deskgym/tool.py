@@ -19,10 +19,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Final, Literal, cast, get_args
+from typing import Annotated, Any, Final, Literal, NotRequired, cast, get_args
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from pydantic import create_model as create_pydantic_model
+from typing_extensions import TypedDict
 
 from deskgym.argument import ID_CHARACTERS_MAX, ID_FORMAT
 from deskgym.desk import Result
@@ -142,6 +143,9 @@ def _documentation(function: Callable[..., object]) -> tuple[str, dict[str, str]
     return description, sentences
 
 
+_STRICT: Final = ConfigDict(strict=True, extra="forbid", hide_input_in_errors=True)
+# A type that is made as the program runs is no business of a type checker.
+_make_form: Final = cast(Callable[[str, dict[str, Any]], type], TypedDict)
 _NOT_SHOWN: Final = ("title", "pattern", "format")
 
 
@@ -194,12 +198,7 @@ def _make_tool(function: Callable[..., Result], kind: Kind, codes: tuple[str, ..
             Annotated[parameter.annotation, Field(description=sentences[parameter.name])],
             ... if required else parameter.default,
         )
-    model = create_pydantic_model(
-        name,
-        __config__=ConfigDict(strict=True, extra="forbid", hide_input_in_errors=True),
-        **fields,
-    )
-    full_schema = model.model_json_schema()
+    full_schema = create_pydantic_model(name, __config__=_STRICT, **fields).model_json_schema()
     ids = frozenset(
         key for key, value in full_schema.get("properties", {}).items() if _is_id(value)
     )
@@ -215,18 +214,30 @@ def _make_tool(function: Callable[..., Result], kind: Kind, codes: tuple[str, ..
     parameters = tuple(
         Parameter(key, key in required_names, value) for key, value in schema["properties"].items()
     )
-    run = model.__pydantic_validator__.validate_python
+    run = _validator(name, fields)
 
     def validate(arguments: object) -> dict[str, Any]:
         try:
-            return run(arguments).__dict__
+            return run(arguments)
         except ValidationError:
             spelt = _ids_as_text(arguments, ids)
             if spelt is None:
                 raise
-            return run(spelt).__dict__
+            return run(spelt)
 
     return Tool(name, kind, description, parameters, codes, schema, function, validate)
+
+
+def _validator(name: str, fields: Mapping[str, Any]) -> Callable[[object], dict[str, Any]]:
+    """What checks the arguments of a call. A typed dictionary costs half of what a model does."""
+    kinds = {
+        key: annotation if default is ... else NotRequired[annotation]
+        for key, (annotation, default) in fields.items()
+    }
+    form = _make_form(name, kinds)
+    run = TypeAdapter[Any](with_config(_STRICT)(form)).validator.validate_python
+    defaults = {key: default for key, (_, default) in fields.items() if default not in (..., None)}
+    return (lambda arguments: defaults | run(arguments)) if defaults else run
 
 
 def _closed_sets_are_text(schema: Mapping[str, Any]) -> bool:

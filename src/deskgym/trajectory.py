@@ -15,7 +15,6 @@ TEXT_CHARACTERS_MAX: Final = 32_768
 DEPTH_MAX: Final = 16
 _SAFE_INTEGER: Final = 2**53
 _UNSUPPORTED: Final = "unsupported"
-_FLAT: Final = frozenset({str, int, bool, type(None)})
 
 
 class Action(NamedTuple):
@@ -38,53 +37,55 @@ class Action(NamedTuple):
         return cls(cast(str, fields.get("tool", "")), fields.get("arguments", {}))
 
     def to_json(self) -> bytes:
-        """The action as canonical JSON, which is what is carried out and recorded.
+        """The action as canonical JSON, as it is recorded."""
+        return compact_json(self.canonical().to_dict())
+
+    def canonical(self) -> Action:
+        """The action as it is carried out: in plain JSON values that are nobody else's.
 
         A value that JSON cannot hold (NaN, a lone surrogate, bytes), an integer beyond 2**53, a
         text beyond 32,768 characters and a container nested deeper than 16 become
         `{"unsupported": …}`, which no tool accepts. So does whatever is no JSON value by type,
         even where an encoder would take it (a UUID, an enumeration's member).
         """
-        return self.canonical().json
-
-    def canonical(self) -> CanonicalAction:
-        """The action as it is carried out, with its canonical JSON."""
         tool, arguments = self
         # Texts and whole numbers side by side are the rule; all else is looked at closely.
         if type(tool) is str and type(arguments) is dict:
             fields = cast(dict[str, object], arguments)
-            if _FLAT.issuperset(map(type, fields.values())):
-                try:
-                    encoded = orjson.dumps(
-                        {"tool": tool, "arguments": fields}, None, orjson.OPT_STRICT_INTEGER
-                    )
-                except orjson.JSONEncodeError:
-                    return self._plain()
-                if len(encoded) <= TEXT_CHARACTERS_MAX:
-                    return CanonicalAction(self, bytes(memoryview(encoded)))
-        return self._plain()
-
-    def _plain(self) -> CanonicalAction:
-        name = _plain(self.tool, 0)
-        tool = name if isinstance(name, str) else _UNSUPPORTED
-        encoded = compact_json({"tool": tool, "arguments": _plain(self.arguments, 0)})
-        return CanonicalAction(Action.from_json(orjson.loads(encoded)), encoded)
+            if _is_flat(tool, fields):
+                return Action(tool, fields.copy())
+        name = _plain(tool, 0)
+        plain = {
+            "tool": name if isinstance(name, str) else _UNSUPPORTED,
+            "arguments": _plain(self.arguments, 0),
+        }
+        return Action.from_json(orjson.loads(orjson.dumps(plain)))
 
     def to_dict(self) -> dict[str, Any]:
         """The action as JSON."""
         return {"tool": self.tool, "arguments": self.arguments}
 
 
-class CanonicalAction(NamedTuple):
-    """An action in plain JSON values, and the same as bytes."""
-
-    action: Action
-    json: bytes
-
-
 def call(tool: str, /, **arguments: object) -> Action:
     """An action: `call("get_order", order_id="S-410")`."""
     return Action(tool, arguments)
+
+
+def _is_flat(tool: str, fields: dict[str, object]) -> bool:
+    """Whether they are plain texts, whole numbers, truth values and None, within the limits."""
+    texts = tool
+    for name, value in fields.items():
+        if type(name) is not str:
+            return False
+        texts += name
+        if type(value) is str:
+            texts += value
+        elif type(value) is int:
+            if not -_SAFE_INTEGER <= value <= _SAFE_INTEGER:
+                return False
+        elif value is not None and type(value) is not bool:
+            return False
+    return len(texts) <= TEXT_CHARACTERS_MAX and (texts.isascii() or _encodes(texts))
 
 
 def _encodes(text: str) -> bool:
@@ -167,22 +168,22 @@ class Step(NamedTuple):
 
     Attributes:
         number: from 1.
-        action_json: the action, as canonical JSON.
+        action: what was carried out.
         result_json: the result, as canonical JSON.
         changes: the net row changes that it left.
         ended: why the episode ended with it, if it did.
     """
 
     number: int
-    action_json: bytes
+    action: Action
     result_json: bytes
     changes: tuple[RowChange, ...]
     ended: Ending | None
 
     @property
-    def action(self) -> Action:
-        """The action that was carried out."""
-        return Action.from_json(orjson.loads(self.action_json))
+    def action_json(self) -> bytes:
+        """The action as canonical JSON."""
+        return compact_json(self.action.to_dict())
 
     @property
     def result(self) -> Result:

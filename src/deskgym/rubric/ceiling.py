@@ -28,16 +28,17 @@ class Ceiling:
 
 def _nothing_read_or_changed(facts: Facts, standings: Sequence[Standing]) -> bool:
     """A denial that an outcome requires is a read that succeeded."""
+    if facts.committed or any(call.kind == "read" and call.ok for call in facts.calls):
+        return False
     denials = {
         (read.tool, read.order_id, read.denial)
         for standing in standings
         for read in standing.outcome.reads
     }
-    read = any(
-        call.kind == "read" and (call.ok or (call.tool, call.order_id, call.code) in denials)
+    return not any(
+        call.kind == "read" and (call.tool, call.order_id, call.code) in denials
         for call in facts.calls
     )
-    return not read and not facts.committed
 
 
 COMMON_CEILINGS: Final = (

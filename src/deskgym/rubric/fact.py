@@ -5,11 +5,11 @@ They stand in the world beside the store's own rows, so all of it is read with S
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple
 
 from deskgym.rubric.check import Check, Reader
-from deskgym.rubric.outcome import Call, Case, Gate, Read, Report
+from deskgym.rubric.outcome import Call, Case, Gate, Read, Report, Target
 
 CALLS: Final = "SELECT * FROM env_call ORDER BY step"
 LISTED: Final = "SELECT step, sku FROM env_listed ORDER BY step, sku"
@@ -63,51 +63,55 @@ class Facts(NamedTuple):
         evident: how many committed writes came after their reads and on the customer's choice.
         crossed: the gates that fired.
         read_at: the first step at which each required read was done; None while it was not.
+        written_at: the last step at which each target was written.
     """
 
-    calls: tuple[Call, ...]
-    committed: tuple[Call, ...]
-    refused: tuple[Call, ...]
-    reports: tuple[Report, ...]
-    contradicted: tuple[Report, ...]
+    calls: Sequence[Call]
+    committed: Sequence[Call]
+    refused: Sequence[Call]
+    reports: Sequence[Report]
+    contradicted: Sequence[Report]
     unread: list[dict[str, Any]]
     unchosen: list[dict[str, Any]]
     evident: int
-    crossed: tuple[Crossed, ...]
-    read_at: dict[str, int | None]
+    crossed: Sequence[Crossed]
+    read_at: Mapping[Read, int | None]
+    written_at: dict[Target, int]
 
 
 def read_facts(world: Reader, case: Case) -> Facts:
     """Read an episode's facts from its world."""
-    calls = tuple(map(Call._make, world.rows(CALLS)))
+    calls = [Call._make(row) for row in world.rows(CALLS)]
     writes = [call for call in calls if call.kind == "write"]
-    committed = tuple([call for call in writes if call.committed])
-    reports = tuple(map(Report._make, world.rows(REPORTS)))
+    committed = [call for call in writes if call.committed]
+    reports = [Report._make(row) for row in world.rows(REPORTS)]
     listed = set(world.rows(LISTED))
     unread = world.records(READ_BEFORE_WRITE.sql) if committed else []
     unchosen = world.records(CHOSEN_BY_CUSTOMER.sql) if committed else []
     return Facts(
-        calls=calls,
-        committed=committed,
-        refused=tuple([call for call in writes if call.refused]),
-        reports=reports,
-        contradicted=tuple([report for report in reports if not report.supported]),
-        unread=unread,
-        unchosen=unchosen,
-        evident=len(committed) - len({row["step"] for row in (*unread, *unchosen)}),
-        crossed=_crossed(world, case),
-        read_at={read.name: _read_at(read, calls, listed) for read in case.distinct_reads},
+        calls,
+        committed,
+        [call for call in writes if call.refused],
+        reports,
+        [report for report in reports if not report.supported],
+        unread,
+        unchosen,
+        len(committed) - len({row["step"] for row in (*unread, *unchosen)}),
+        _crossed(world, case),
+        {read: _read_at(read, calls, listed) for read in case.distinct_reads},
+        {call.target: call.step for call in committed},
     )
 
 
-def _crossed(world: Reader, case: Case) -> tuple[Crossed, ...]:
-    changed = frozenset(str(name) for (name,) in world.rows(CHANGED_TABLES))
-    asked = (
-        (gate, gate.breaches(world, changed))
-        for gate in case.gates
-        if gate.tables is None or not changed.isdisjoint(gate.tables)
-    )
-    return tuple((gate, rows) for gate, rows in asked if rows)
+def _crossed(world: Reader, case: Case) -> list[Crossed]:
+    changed = frozenset([str(name) for (name,) in world.rows(CHANGED_TABLES)])
+    crossed: list[Crossed] = []
+    for gate in case.gates:
+        if gate.tables is None or not changed.isdisjoint(gate.tables):
+            rows = gate.breaches(world, changed)
+            if rows:
+                crossed.append((gate, rows))
+    return crossed
 
 
 def _read_at(read: Read, calls: Sequence[Call], listed: Set[tuple[object, ...]]) -> int | None:

@@ -10,6 +10,9 @@ from typing import Any, Literal, NamedTuple
 from deskgym.rubric.check import BoundCheck, Reader
 from deskgym.store.change import Row
 
+Target = tuple[str, str, str, str]
+"""What a write is about: its tool, order, subject and SKU."""
+
 
 class Call(NamedTuple):
     """A row of `env_call`."""
@@ -24,6 +27,11 @@ class Call(NamedTuple):
     subject: str
     sku: str
     amount_cents: int
+
+    @property
+    def target(self) -> Target:
+        """What it is about, whatever the amount."""
+        return self.tool, self.order_id, self.subject, self.sku
 
     @property
     def committed(self) -> bool:
@@ -86,14 +94,10 @@ class Write:
     sku: str = ""
     state: BoundCheck | None = None
 
-    def contains(self, call: Call) -> bool:
-        """Whether a committed call is this write, of any amount: the state tells the right one."""
-        return (
-            call.tool == self.tool
-            and call.order_id == self.order_id
-            and call.subject == self.subject
-            and call.sku == self.sku
-        )
+    @cached_property
+    def target(self) -> Target:
+        """What it is about: a committed call of the same target is this write, of any amount."""
+        return self.tool, self.order_id, self.subject, self.sku
 
     @cached_property
     def name(self) -> str:
@@ -143,9 +147,10 @@ class Outcome:
     reads: tuple[Read, ...] = ()
     ceiling: str | None = None
 
-    def contains(self, call: Call) -> bool:
-        """Whether a committed call lies inside the outcome."""
-        return any(write.contains(call) for write in (*self.writes, *self.allows))
+    @cached_property
+    def targets(self) -> frozenset[Target]:
+        """What the committed calls that lie inside the outcome may be about."""
+        return frozenset(write.target for write in (*self.writes, *self.allows))
 
     def required_reads(self, needs: Sequence[Need]) -> tuple[Read, ...]:
         """Its own reads and those that its writes need, each once."""

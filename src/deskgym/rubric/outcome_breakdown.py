@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+from deskgym.rubric.ceiling import Ceiling
 from deskgym.rubric.fact import Facts
 from deskgym.rubric.score import POINTS, as_reward
 from deskgym.rubric.standing import Standing
@@ -16,6 +17,7 @@ def share(points: int, count: int, total: int) -> int:
 
 
 PARTS: Final = ("outcome", "prior evidence", "supported report")
+DEDUCTIONS: Final = ("contradicted report", "refused write")
 
 
 class Part(NamedTuple):
@@ -39,30 +41,44 @@ class Deduction(NamedTuple):
         return self.times * self.points_each
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeBreakdown:
+class OutcomeBreakdown(NamedTuple):
     """Why an episode earned what it did, under the outcome that suits it best.
 
     Attributes:
         order: whether the ceiling or the deductions come first.
         standing: how the episode stands to the outcome that was kept.
         standings: how it stands to each.
-        ceilings: name, points and condition of each that binds.
+        parts_points_max: the weights of `PARTS`.
+        parts_points: what each of them earned.
+        deductions_points_each: what each of `DEDUCTIONS` costs.
+        ceilings: those that bind.
     """
 
     order: str
     facts: Facts
     standing: Standing
-    standings: tuple[Standing, ...]
-    parts: tuple[Part, ...]
-    deductions: tuple[Deduction, ...]
-    ceilings: tuple[tuple[str, int, str], ...]
+    standings: Sequence[Standing]
+    parts_points_max: tuple[int, int, int]
+    parts_points: tuple[int, int, int]
+    deductions_points_each: tuple[int, int]
+    ceilings: Sequence[Ceiling]
     points: int
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The weighted parts of the reward."""
+        return tuple(map(Part, PARTS, self.parts_points_max, self.parts_points))
+
+    @property
+    def deductions(self) -> tuple[Deduction, ...]:
+        """What was taken off."""
+        times = (len(self.facts.contradicted), len(self.facts.refused))
+        return tuple(map(Deduction, DEDUCTIONS, times, self.deductions_points_each))
 
     @property
     def weighted_sum_points(self) -> int:
         """The parts together."""
-        return sum(part.points for part in self.parts)
+        return sum(self.parts_points)
 
     @property
     def deduction_points(self) -> int:
@@ -106,7 +122,7 @@ class OutcomeBreakdown:
             if item.times
         ]
         return deducted + [
-            f"ceiling {as_reward(points)}: {when}" for _, points, when in self.ceilings
+            f"ceiling {as_reward(item.points)}: {item.when}" for item in self.ceilings
         ]
 
     def brief(self) -> dict[str, Any]:
@@ -115,7 +131,7 @@ class OutcomeBreakdown:
             "outcome": self.standing.outcome.name,
             "weighted_sum": self.weighted_sum_points / POINTS,
             "deductions": self.deduction_points / POINTS,
-            "ceilings": [name for name, _, _ in self.ceilings],
+            "ceilings": [item.name for item in self.ceilings],
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -136,8 +152,8 @@ class OutcomeBreakdown:
                 for item in self.deductions
             ],
             "ceilings": [
-                {"name": name, "ceiling": points / POINTS, "when": when}
-                for name, points, when in self.ceilings
+                {"name": item.name, "ceiling": item.points / POINTS, "when": item.when}
+                for item in self.ceilings
             ],
             "gates": [
                 {"name": gate.name, "sentence": gate.sentence, "rows": rows}

@@ -13,9 +13,10 @@ from deskgym.rubric.ceiling import Ceiling
 from deskgym.rubric.check import Reader
 from deskgym.rubric.fact import Facts, read_facts
 from deskgym.rubric.outcome import Case
-from deskgym.rubric.outcome_breakdown import PARTS, Deduction, OutcomeBreakdown, Part, share
+from deskgym.rubric.outcome_breakdown import OutcomeBreakdown, share
 from deskgym.rubric.score import POINTS, Score, Verdict
 from deskgym.rubric.standing import Standing, standing_of
+from deskgym.store import World
 
 
 @dataclass(frozen=True)
@@ -38,40 +39,54 @@ class OutcomeRubric:
 
     def score(self, world: Reader, case: Case) -> Score:
         """The score of an episode: that of the acceptable outcome with the highest reward."""
+        if isinstance(world, World):
+            world = world.seat()
         facts = read_facts(world, case)
-        standings = tuple(
+        standings = [
             standing_of(world, facts, outcome, reads)
             for outcome, reads in zip(case.outcomes, case.reads, strict=True)
-        )
+        ]
         common = [
             ceiling
             for ceiling in self.ceilings
             if ceiling.applies is not None and ceiling.applies(facts, standings)
         ]
-        points = [self._points(facts, standing, common) for standing in standings]
-        # The first of the best.
-        best = points.index(max(points))
-        breakdown = self._breakdown(facts, standings[best], standings, common, points[best])
-        return Score(self.version, points[best], _verdict(breakdown), breakdown)
-
-    def _points(self, facts: Facts, standing: Standing, common: Sequence[Ceiling]) -> int:
-        outcome, evidence, report = self._parts(facts, standing)
-        total = outcome + evidence + report
-        lowest = POINTS
-        for ceiling in self._binding(standing, common):
-            lowest = min(lowest, ceiling.points)
         deducted = (
             len(facts.contradicted) * self.contradicted_report_points
             + len(facts.refused) * self.refused_write_points
         )
+        points = [self._points(facts, standing, common, deducted) for standing in standings]
+        # The first of the best.
+        best = points.index(max(points))
+        standing = standings[best]
+        breakdown = OutcomeBreakdown(
+            order="ceiling first" if self.deductions_last else "deductions first",
+            facts=facts,
+            standing=standing,
+            standings=standings,
+            parts_points_max=(self.outcome_points, self.evidence_points, self.report_points),
+            parts_points=self._parts_points(facts, standing),
+            deductions_points_each=(self.contradicted_report_points, self.refused_write_points),
+            ceilings=self._binding(standing, common),
+            points=points[best],
+        )
+        return Score(self.version, points[best], _verdict(breakdown), breakdown)
+
+    def _points(
+        self, facts: Facts, standing: Standing, common: Sequence[Ceiling], deducted: int
+    ) -> int:
+        outcome, evidence, report = self._parts_points(facts, standing)
+        reward = outcome + evidence + report
+        if not self.deductions_last:
+            reward -= deducted
+        for ceiling in self._binding(standing, common):
+            reward = min(reward, ceiling.points)
         if self.deductions_last:
-            reward = min(total, lowest) - deducted
-        else:
-            reward = min(total - deducted, lowest)
+            reward -= deducted
         return max(-POINTS, min(POINTS, reward))
 
-    def _parts(self, facts: Facts, standing: Standing) -> tuple[int, int, int]:
-        """The outcome, the prior evidence and the supported report, in points.
+    def _parts_points(self, facts: Facts, standing: Standing) -> tuple[int, int, int]:
+        """The outcome, the prior evidence and the supported report.
 
         An outcome without writes has all the evidence once it is complete.
         """
@@ -91,33 +106,6 @@ class OutcomeRubric:
         if own is None or not standing.complete:
             return common
         return [item for item in self.ceilings if item.name == own or item in common]
-
-    def _breakdown(
-        self,
-        facts: Facts,
-        best: Standing,
-        standings: tuple[Standing, ...],
-        common: Sequence[Ceiling],
-        points: int,
-    ) -> OutcomeBreakdown:
-        weights = (self.outcome_points, self.evidence_points, self.report_points)
-        parts = self._parts(facts, best)
-        contradicted, refused = len(facts.contradicted), len(facts.refused)
-        return OutcomeBreakdown(
-            order="ceiling first" if self.deductions_last else "deductions first",
-            facts=facts,
-            standing=best,
-            standings=standings,
-            parts=tuple(map(Part, PARTS, weights, parts)),
-            deductions=(
-                Deduction("contradicted report", contradicted, self.contradicted_report_points),
-                Deduction("refused write", refused, self.refused_write_points),
-            ),
-            ceilings=tuple(
-                (item.name, item.points, item.when) for item in self._binding(best, common)
-            ),
-            points=points,
-        )
 
 
 def _verdict(breakdown: OutcomeBreakdown) -> Verdict:

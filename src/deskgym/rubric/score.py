@@ -50,6 +50,10 @@ class Score:
     breakdown: Breakdown
     actions: tuple[int, int] | None = field(default=None, compare=False)
 
+    def after(self, taken: int, actions_max: int) -> Score:
+        """The score with the number of actions that it is about."""
+        return Score(self.rubric, self.points, self.verdict, self.breakdown, (taken, actions_max))
+
     @property
     def reward(self) -> float:
         """The reward, exact to four decimals."""

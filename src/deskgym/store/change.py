@@ -62,58 +62,52 @@ _TELLING: Final = ("payment_id", "item_id", "shipment_id", "sku", "amount_cents"
 class NetChanges:
     """Changes folded to their net: first image against last, with no-ops left out."""
 
-    __slots__ = ("_images",)
+    __slots__ = ("_changes",)
 
     def __init__(self) -> None:
-        self._images: dict[RowKey, tuple[Row | None, Row | None]] = {}
+        self._changes: dict[RowKey, RowChange] = {}
 
     def __len__(self) -> int:
-        return len(self._images)
+        return len(self._changes)
 
     def add(self, name: str, before: Row | None, after: Row | None) -> None:
         """Fold one raw change in: an insert, an update (key changes included) or a delete."""
         key_of = TABLES[name].key_of
-        old = None if before is None else key_of(before)
-        new = None if after is None else key_of(after)
-        if old is not None and new is not None and old != new:
-            self._fold((name, old), before, None)
-            self._fold((name, new), None, after)
+        key = key_of(before or after or ())
+        if before is not None and after is not None and key_of(after) != key:
+            self._fold(RowChange(name, key, before, None))
+            self._fold(RowChange(name, key_of(after), None, after))
         else:
-            key = old if old is not None else new
-            assert key is not None, "a change has at least one image"
-            self._fold((name, key), before, after)
+            self._fold(RowChange(name, key, before, after))
 
-    def _fold(self, row: RowKey, before: Row | None, after: Row | None) -> None:
-        known = self._images.get(row)
-        first = before if known is None else known[0]
-        if first == after:
-            self._images.pop(row, None)
-        else:
-            self._images[row] = (first, after)
+    def _fold(self, change: RowChange) -> None:
+        changes = self._changes
+        row = change[:2]
+        if row in changes:
+            change = RowChange(*row, changes.pop(row).before, change.after)
+        if change.before != change.after:
+            changes[row] = change
 
     def merge(self, changes: Iterable[RowChange]) -> None:
         """Fold a later step's net changes in."""
         for change in changes:
-            self._fold((change.table, change.key), change.before, change.after)
+            self._fold(change)
 
     def clear(self) -> None:
         """Forget everything: the world is its template again."""
-        self._images.clear()
+        self._changes.clear()
 
     def changes(self) -> tuple[RowChange, ...]:
         """The net changes in canonical order: by table as in the schema's text, then by key."""
-        images = self._images
-        if len(images) > 1:
-            images = dict(sorted(images.items(), key=_canonical_place))
-        return tuple(RowChange(*row, *pair) for row, pair in images.items())
+        changes = self._changes.values()
+        return tuple(sorted(changes, key=_canonical_place) if len(changes) > 1 else changes)
 
 
 _PLACE: Final = {name: place for place, name in enumerate(TABLES)}
 
 
-def _canonical_place(item: tuple[RowKey, object]) -> tuple[int, tuple[object, ...]]:
-    (name, key), _ = item
-    return _PLACE[name], key
+def _canonical_place(change: RowChange) -> tuple[int, tuple[object, ...]]:
+    return _PLACE[change.table], change.key
 
 
 def net_of(raw: Iterable[tuple[str, Row | None, Row | None]]) -> tuple[RowChange, ...]:

@@ -149,6 +149,7 @@ class Slot:
         self._own = True
         self._connection = apsw.Connection(":memory:", statementcachesize=_STATEMENTS_CACHED)
         self._cursor = self._connection.cursor()
+        self._execute: Callable[..., Any] = self._cursor.execute
         if reverse_unordered_selects:
             self._connection.execute("PRAGMA reverse_unordered_selects = ON")
         self._open(prototype)
@@ -175,28 +176,27 @@ class Slot:
 
     # What a tool or a check may run.
 
-    def rows(self, sql: str, bindings: Bindings) -> list[Row]:
-        """Run one statement and return its rows; raises `StoreError` and remembers that it did.
-
-        After a failure the rest of the call is refused: its rows are undone anyway, and where the
-        failure ended SQLite's whole transaction, a further write would stay in the slot for good.
-        """
-        if self.failure is not None and self.in_call:
-            raise self.failure
+    def rows(self, sql: str, bindings: Bindings = ()) -> list[Row]:
+        """Run one statement and return its rows; raises `StoreError` and remembers that it did."""
         try:
-            return self._cursor.execute(sql, bindings).fetchall()  # type: ignore[arg-type]
+            return self._execute(sql, bindings).fetchall()
         except _DRIVER_ERRORS as error:
             raise self._failed(sql, error) from error
 
-    def records(self, sql: str, bindings: Bindings) -> list[dict[str, Any]]:
+    def records(self, sql: str, bindings: Bindings = ()) -> list[dict[str, Any]]:
         """As `rows`, each row by column name."""
-        rows = self.rows(sql, bindings) if sql in self._columns else self._described(sql, bindings)
-        if not rows:
-            return []
-        names = self._columns[sql]
-        return [dict(zip(names, row)) for row in rows]  # noqa: B905, both come from one statement
+        names = self._columns.get(sql)
+        try:
+            if names is None:
+                names, rows = self._described(sql, bindings)
+            else:
+                rows = self._execute(sql, bindings).fetchall()
+        except _DRIVER_ERRORS as error:
+            raise self._failed(sql, error) from error
+        # Both come from one statement.
+        return [dict(zip(names, row)) for row in rows] if rows else []  # noqa: B905
 
-    def _described(self, sql: str, bindings: Bindings) -> list[Row]:
+    def _described(self, sql: str, bindings: Bindings) -> tuple[tuple[str, ...], list[Row]]:
         """Run a statement for the first time, and note its columns before its first row."""
 
         def note(cursor: apsw.Cursor, _: str, __: object) -> bool:
@@ -205,14 +205,26 @@ class Slot:
 
         self._connection.exec_trace = note
         try:
-            return self.rows(sql, bindings)
+            rows = self._execute(sql, bindings).fetchall()
         finally:
             self._connection.exec_trace = None
+        return self._columns[sql], rows
 
     def _failed(self, sql: str, error: Exception) -> StoreError:
         kind = ConstraintViolation if isinstance(error, apsw.ConstraintError) else StoreError
         self.failure = kind(f"{error} (in: {' '.join(sql.split())[:200]})")
+        if self.in_call:
+            self._execute = self._refuse
         return self.failure
+
+    def _refuse(self, *_: object) -> apsw.Cursor:
+        """Stand in for the driver after a failure, for the rest of the call.
+
+        Its rows are undone anyway; and where the failure ended SQLite's whole transaction, a
+        further write would stay in the slot for good.
+        """
+        assert self.failure is not None, "a call is refused for a failure"
+        raise self.failure
 
     def _authorize(
         self, operation: int, first: str | None, second: str | None, database: str | None,
@@ -275,6 +287,7 @@ class Slot:
         the slot is empty, and the next call rebuilds the episode from its log.
         """
         self.in_call = False
+        self._execute = self._cursor.execute
         if not self._connection.in_transaction:
             self.world = self.template = None
             self._internal(_BEGIN_TEMPLATE)
@@ -289,14 +302,14 @@ class Slot:
         template, changes = world.template, world.changes()
         self.world = None
         if template is self.template:
-            self._reset_episode()
+            self.reset_episode()
         else:
             self._load_template(template)
         if changes:
             self._apply(changes)
         self.world = world
 
-    def _reset_episode(self) -> None:
+    def reset_episode(self) -> None:
         """Back to the template. Only a release lets the journal of the rolled back pages go."""
         self._internal(_RESET_EPISODE)
         self._internal(_END_EPISODE)
@@ -324,7 +337,7 @@ class Slot:
         try:
             self._unwatched(lambda: self._apply_in_order(changes))
         except apsw.ConstraintError:
-            self._reset_episode()
+            self.reset_episode()
             self._unwatched(lambda: self._apply_as_images(changes))
 
     def _apply_in_order(self, changes: Sequence[RowChange]) -> None:

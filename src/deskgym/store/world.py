@@ -150,14 +150,14 @@ class World:
         self._net.clear()
         self._changes = ()
         self._log.clear()
+        self._logged = 0
         self.memo = None
-        self._leave()
+        slot = self._slot
+        if slot is not None and slot.world is self:
+            slot.reset_episode()
 
     def park(self) -> None:
         """Give the slot up; the world is rebuilt from its log when it is next touched."""
-        self._leave()
-
-    def _leave(self) -> None:
         if self._slot is not None and self._slot.world is self:
             self._slot.world = None
         self._slot = None

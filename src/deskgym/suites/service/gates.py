@@ -171,7 +171,7 @@ class Disclosures:
             (step, value, secret)
             for step, body in spoken
             for value, secret in self._foreign(world)
-            if mentions(body, secret)
+            if secret in body and mentions(body, secret)
         ]
         if not told:
             return []

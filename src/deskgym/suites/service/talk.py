@@ -27,7 +27,7 @@ BRACKETS: Final[dict[Remedy, tuple[str, ...]]] = {
     "stock_notification": ("sku",),
     "nothing": (),
 }
-"""What each remedy binds beside the order."""
+"""What each remedy binds beside the order, in the order of the tool's arguments."""
 
 SENTENCES: Final[dict[Remedy, str]] = {
     "refund": "I can refund {amount} to payment {subject} of order {order_id}.",
@@ -102,12 +102,11 @@ def propose(
         shipment_id: the parcel to stop.
     """
     require_order(desk, order_id)
-    arguments = {
-        "payment_id": payment_id, "amount_cents": amount_cents, "item_id": item_id, "sku": sku,
-        "shipment_id": shipment_id,
-    }  # fmt: skip
-    given = {name for name, value in arguments.items() if value is not None}
-    if given != set(BRACKETS[remedy]):
+    arguments = (
+        ("payment_id", payment_id), ("amount_cents", amount_cents), ("item_id", item_id),
+        ("sku", sku), ("shipment_id", shipment_id),
+    )  # fmt: skip
+    if tuple([name for name, value in arguments if value is not None]) != BRACKETS[remedy]:
         takes = " and ".join(("order_id", *BRACKETS[remedy]))
         raise Refusal(_INVALID, f"A proposal of {remedy} takes {takes}, and nothing else.")
     if payment_id is not None:
@@ -124,11 +123,13 @@ def propose(
 
 def _put(desk: Desk, proposal: Proposal) -> Result:
     customer: ScriptedCustomer = desk.customer
-    amount = f"${proposal.amount_cents // 100:,}.{proposal.amount_cents % 100:02d}"
-    sentence = SENTENCES[proposal.remedy].format(amount=amount, **proposal._asdict())
+    remedy, order_id, subject, sku, cents = proposal
+    sentence = SENTENCES[remedy].format(
+        amount=f"${cents // 100:,}.{cents % 100:02d}", order_id=order_id, subject=subject, sku=sku
+    )
     accepted = customer.answer(desk, proposal)
     answer = customer.yes if accepted else customer.no
-    desk.log("env_choice", proposal.remedy, proposal.order_id, int(accepted))
+    desk.log("env_choice", remedy, order_id, int(accepted))
     desk.log("env_message", "agent", sentence)
     desk.log("env_message", "customer", answer)
     if accepted:
