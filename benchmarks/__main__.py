@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import apsw
 
-from benchmarks import backoffice, imports, memory, service
+from benchmarks import backoffice, evaluation, imports, memory, service
 from benchmarks.measure import Figure
 
 BENCHMARKS: dict[str, Callable[[], Iterator[Figure]]] = {
@@ -16,6 +16,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Figure]]] = {
     "service": service.figures,
     "backoffice": backoffice.figures,
     "memory": memory.figures,
+    "evaluation": evaluation.figures,
 }
 
 
@@ -30,6 +31,7 @@ def main(names: list[str]) -> int:
         print(f"\n{name}")
         for figure in BENCHMARKS[name]():
             bound = f"   (at most {figure.bound})" if figure.bound else ""
+            bound += f"   (at least {figure.at_least})" if figure.at_least else ""
             print(f"  {figure.name:<66}{figure.value:>16}{bound}", flush=True)
     return 0
 

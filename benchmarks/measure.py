@@ -16,11 +16,12 @@ Statement = tuple[str, Any]
 
 
 class Figure(NamedTuple):
-    """One line of a benchmark: what was measured, and the bound that it is held to, if any."""
+    """One line of a benchmark: what was measured, and the bounds that it is held to, if any."""
 
     name: str
     value: str
     bound: str = ""
+    at_least: str = ""
 
 
 def median_s(work: Callable[[], object], *, calls: int) -> float:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import orjson
 
+from deskgym.errors import CustomerAsked, UsageError
 from deskgym.store.change import Row
 from deskgym.store.slot import LogRow, Slot
+
+T = TypeVar("T")
 
 Ending = Literal["closed", "submitted", "no_progress", "action_limit", "customer_done", "completed"]
 """Why an episode ended: the agent closed or submitted it, three identical observations in a row,
@@ -49,6 +52,38 @@ class Result(NamedTuple):
         return compact_json({"ok": ok, "code": code, "message": message, "data": data})
 
 
+REPLY_CHARACTERS_MAX: Final = 8_192
+
+
+class CustomerReply(NamedTuple):
+    """What a customer who is no script said to an action; it is recorded with the action.
+
+    Attributes:
+        message: the words; all that the agent sees.
+        accepts: whether a proposal is accepted; False where none was put.
+        done: whether the customer has nothing more to say.
+    """
+
+    message: str
+    accepts: bool = False
+    done: bool = False
+
+    def checked(self) -> CustomerReply:
+        """The reply, if it can be recorded and shown; raises `UsageError`."""
+        message, accepts, done = self
+        if type(message) is not str or type(accepts) is not bool or type(done) is not bool:
+            raise UsageError("a customer's reply is a text and two booleans")
+        if not message.strip() or len(message) > REPLY_CHARACTERS_MAX:
+            raise UsageError(
+                f"a customer's reply has 1 to {REPLY_CHARACTERS_MAX} characters, not {len(message)}"
+            )
+        try:
+            message.encode()
+        except UnicodeEncodeError:
+            raise UsageError("a customer's reply is Unicode text") from None
+        return self
+
+
 class Desk:
     """What a tool's function works with: the store, who is signed in, and the episode's log.
 
@@ -58,12 +93,26 @@ class Desk:
         now: the store's time, UTC in ISO 8601. It stands still within an episode.
         customer: who answers what the agent proposes or says; None where nobody does.
         log_rows: rows for the environment's own tables, kept if the call is.
+        reply: what a customer who is no script says to this action, if it asks for it.
+        asking: whether the action is only tried, to learn what it would put to the customer.
+        replied: whether the action took `reply`.
     """
 
-    __slots__ = ("_slot", "account", "customer", "ending", "log_rows", "now", "step")
+    __slots__ = (
+        "_slot", "account", "asking", "customer", "ending", "log_rows", "now", "replied", "reply",
+        "step",
+    )  # fmt: skip
 
     def __init__(
-        self, slot: Slot, *, step: int, now: str, account: str | None, customer: Any = None
+        self,
+        slot: Slot,
+        *,
+        step: int,
+        now: str,
+        account: str | None,
+        customer: Any = None,
+        reply: CustomerReply | None = None,
+        asking: bool = False,
     ) -> None:
         self._slot: Final = slot
         self.log_rows: list[LogRow] = []
@@ -72,6 +121,9 @@ class Desk:
         self.account: Final = account
         self.customer: Final[Any] = customer
         self.ending: Ending | None = None
+        self.reply: Final = reply
+        self.asking: Final = asking
+        self.replied = False
 
     def rows(self, sql: str, *bindings: object, **named: object) -> list[Row]:
         """Run one statement; its rows as tuples."""
@@ -118,6 +170,25 @@ class Desk:
         """As `log`, a row for each value."""
         step = self.step
         self.log_rows.extend([(table, (step, value)) for value in values])
+
+    def ask(
+        self, words: str, scripted: Callable[[], T], *, proposal: bool = False
+    ) -> T | CustomerReply:
+        """Put words to the customer: a reply from outside, or else what the script answers.
+
+        A tool calls it once, after it has refused what is to be refused.
+
+        Args:
+            words: what the customer hears, as a plain sentence.
+            scripted: the answer of the task's own customer.
+            proposal: whether the customer is to accept or decline.
+        """
+        if self.asking:
+            raise CustomerAsked(words, proposal=proposal)
+        if self.reply is None:
+            return scripted()
+        self.replied = True
+        return self.reply
 
     @property
     def touched(self) -> bool:

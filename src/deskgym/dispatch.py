@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from pydantic import ValidationError
 
 from deskgym.desk import Desk, Result
-from deskgym.errors import ConstraintViolation, InvalidDefinition, Refusal
+from deskgym.errors import ConstraintViolation, CustomerAsked, InvalidDefinition, Refusal
 from deskgym.store import RowChange, World
 from deskgym.tool import Kind, Tool, Toolbox
 
@@ -73,6 +73,36 @@ def dispatch(
     else:
         return Dispatched(*kept.value, chosen.kind, values, kept.changes)
     return _answered(_common("internal_error"), chosen.kind, values, bug)
+
+
+class _Tried(Exception):
+    """A call that was only tried asked nobody; raised so that it is undone."""
+
+
+def tried_call(
+    toolbox: Toolbox, world: World, desk: Desk, name: str, arguments: object
+) -> CustomerAsked | None:
+    """What a call would put to the customer, if anything; the call is undone, whatever it did."""
+    chosen = toolbox.get(name)
+    if chosen is None:
+        return None
+    try:
+        values = chosen.validate(arguments)
+    except ValidationError:
+        return None
+
+    def attempt() -> None:
+        chosen.function(desk, **values)
+        raise _Tried
+
+    try:
+        world.atomic(attempt)
+    except CustomerAsked as asked:
+        return asked
+    except Exception:
+        # It asked nobody. Whatever else there is to say, a bug too, is said when it is carried out.
+        return None
+    raise AssertionError("a call that was tried is undone")
 
 
 def _answered(

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Final
 
-from deskgym.desk import Desk, Ending, Result
-from deskgym.dispatch import COMMON_CODES, Dispatched, dispatch
-from deskgym.errors import UsageError
+from deskgym.desk import CustomerReply, Desk, Ending, Result
+from deskgym.dispatch import COMMON_CODES, Dispatched, dispatch, tried_call
+from deskgym.errors import CustomerAsked, UsageError
 from deskgym.rubric import Score
 from deskgym.store import Engine, RowChange, World, default_engine
 from deskgym.store.change import Row
@@ -154,30 +154,29 @@ class Environment:
         data = deepcopy(dict(fixture.data)) if fixture.data else {}
         return Observation(True, "ready", fixture.opening, data, 0, self.suite.steps_max)
 
-    def step(self, action: Action) -> Observation:
+    def step(self, action: Action, reply: CustomerReply | None = None) -> Observation:
         """Take one action and return what the agent sees.
 
         Whatever the action holds, the answer is an observation. After the end it is
         `episode_over`, nothing changes, and the action is not recorded.
 
+        Args:
+            action: what the agent does.
+            reply: what a customer who is no script says to it; the task's own customer answers if
+                None. An action that asks no customer leaves it unused and unrecorded.
+
         Raises:
-            UsageError: there is no episode yet.
+            UsageError: there is no episode yet, or the reply cannot be recorded.
         """
         world = self._started()
+        if reply is not None:
+            reply = reply.checked()
         if self._ended is not None:
             return self._observation(Result(False, "episode_over", COMMON_CODES["episode_over"]))
         action = action.canonical()
-        fixture = self._fixture
-        assert fixture is not None, "a started episode has a fixture"
         number = len(self._steps) + 1
         with self._engine.lock:
-            desk = Desk(
-                world.seat(),
-                step=number,
-                now=fixture.now,
-                account=fixture.account,
-                customer=fixture.customer,
-            )
+            desk = self._desk(world, number, reply=reply)
             done = dispatch(self.suite.toolbox, world, desk, action.tool, action.arguments)
         if done.bug is not None:
             self.bugs.append(done.bug)
@@ -185,6 +184,23 @@ class Environment:
         desk.log_rows.append(("env_call", _call_row(number, action.tool, done)))
         world.append(desk.log_rows)
         return self._record(desk, action, done)
+
+    def question(self, action: Action) -> CustomerAsked | None:
+        """What an action would put to the customer, or None if it asks nothing.
+
+        The action is tried and undone: the world, the trajectory and the score stay as they are.
+        Whoever speaks for the customer answers it, and the answer goes into `step`.
+
+        Raises:
+            UsageError: there is no episode yet.
+        """
+        world = self._started()
+        if self._ended is not None:
+            return None
+        tried = action.canonical()
+        with self._engine.lock:
+            desk = self._desk(world, len(self._steps) + 1, asking=True)
+            return tried_call(self.suite.toolbox, world, desk, tried.tool, tried.arguments)
 
     def score(self, rubric: str | None = None) -> Score:
         """What the episode has earned so far, by this environment's rubric or another version.
@@ -217,6 +233,26 @@ class Environment:
             raise UsageError(f"{self.id}: there is no episode yet; call reset(seed=…) first")
         return self._world
 
+    def _desk(
+        self,
+        world: World,
+        number: int,
+        *,
+        reply: CustomerReply | None = None,
+        asking: bool = False,
+    ) -> Desk:
+        fixture = self._fixture
+        assert fixture is not None, "a started episode has a fixture"
+        return Desk(
+            world.seat(),
+            step=number,
+            now=fixture.now,
+            account=fixture.account,
+            customer=fixture.customer,
+            reply=reply,
+            asking=asking,
+        )
+
     def _record(self, desk: Desk, action: Action, done: Dispatched) -> Observation:
         result, result_json, changes = done.result, done.result_json, done.changes
         if changes:
@@ -231,7 +267,8 @@ class Environment:
             self._ended = "no_progress"
         elif desk.step >= self.suite.steps_max:
             self._ended = "action_limit"
-        self._steps.append(Step(desk.step, action, result_json, changes, self._ended))
+        reply = desk.reply if desk.replied and result.ok else None
+        self._steps.append(Step(desk.step, action, result_json, changes, self._ended, reply))
         return self._observation(result)
 
     def _observation(self, result: Result) -> Observation:

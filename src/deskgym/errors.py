@@ -8,7 +8,9 @@ DeskgymError
 │   └── InvalidDefinition     a tool, task or suite that is declared wrongly
 ├── StoreError                the store refused a statement
 │   └── ConstraintViolation   a row that the schema does not allow
-└── Refusal                   raised by a tool: a code and a sentence for the agent
+├── Refusal                   raised by a tool: a code and a sentence for the agent
+├── RunInvalid                a run that cannot be judged, through no fault of the agent
+└── CustomerAsked             raised in a call that is only tried: what the customer would hear
 ```
 
 A bug in a tool is none of these: it surfaces as itself in `Environment.bugs`.
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
+from typing import Literal
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
@@ -74,3 +77,32 @@ class Refusal(DeskgymError):
         self.code = code
         self.sentence = sentence
         self.data: Mapping[str, object] = {} if data is None else data
+
+
+InvalidReason = Literal[
+    "provider_failure", "provider_rejected", "refused_output", "invalid_customer_output", "deadline"
+]
+"""Why a run cannot be judged: the provider failed for good, it would not take the request or the
+key, it withheld the model's answer, the customer's model answered nonsense, or time was up."""
+
+
+class RunInvalid(DeskgymError):
+    """A run that cannot be judged. Its message names no key."""
+
+    def __init__(self, reason: InvalidReason, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason: InvalidReason = reason
+        self.detail = detail
+
+
+class CustomerAsked(DeskgymError):
+    """Raised where a call that is only tried turns to the customer; the call is undone.
+
+    `words` is what the customer would hear; `proposal` tells whether it is to be accepted or
+    declined.
+    """
+
+    def __init__(self, words: str, *, proposal: bool) -> None:
+        super().__init__(words)
+        self.words = words
+        self.proposal = proposal

@@ -16,17 +16,20 @@ from types import NoneType
 from typing import Annotated, Any, BinaryIO, Final, Literal
 
 import orjson
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
+from deskgym.desk import CustomerReply
 from deskgym.environment import Environment
 from deskgym.errors import UnknownName, UsageError
 from deskgym.rubric import Score
 from deskgym.store.change import Row
 from deskgym.store.schema import TABLES
+from deskgym.trajectory import Action, Observation
 
-FORMAT: Final = 1
-"""The format that is written. An older one is read; a newer one is refused."""
+FORMAT: Final = 2
+"""The newest format. A recording without what it added, a customer's replies and how a run with
+models went, is written in format 1. An older one is read; a newer one is refused."""
 
 DOCUMENT_BYTES_MAX: Final = 64 * 2**20
 WHOLE_WORLD_ROWS_MAX: Final = 200
@@ -67,6 +70,7 @@ _Change = Annotated[
     dict[str, Any],
     _holding(table=str, key=list, before=_OBJECT_OR_NULL, after=_OBJECT_OR_NULL),
 ]
+_Run = Annotated[dict[str, Any], _holding(termination=str, invalid=(str, NoneType))]
 _StepScore = Annotated[dict[str, Any], _holding(reward=float, verdict=str)]
 _Score = Annotated[dict[str, Any], _holding(reward=float, verdict=str, reasons=list)]
 
@@ -95,8 +99,32 @@ class Header(_Model):
     opening: _Opening
 
 
+class RecordedReply(_Model):
+    """What a customer who is no script said to a step."""
+
+    message: str
+    accepts: bool
+    done: bool
+
+    @model_validator(mode="after")
+    def _check(self) -> RecordedReply:
+        try:
+            self.reply.checked()
+        except UsageError as error:
+            raise PydanticCustomError("reply", "{why}", {"why": str(error)}) from error
+        return self
+
+    @property
+    def reply(self) -> CustomerReply:
+        """The reply, as `step` takes it."""
+        return CustomerReply(self.message, self.accepts, self.done)
+
+
 class RecordedStep(_Model):
-    """One step: the action, its result, the rows that it changed, and the score after it."""
+    """One step: the action, its result, the rows that it changed, and the score after it.
+
+    `reply` is what a customer who is no script said to it, so that it replays without one.
+    """
 
     step: int
     action: _Action
@@ -104,7 +132,13 @@ class RecordedStep(_Model):
     changes: list[_Change]
     score: _StepScore
     ended: str | None
+    reply: RecordedReply | None = None
     hash: str
+
+    def retake(self, environment: Environment) -> Observation:
+        """Take the recorded action again, with the recorded reply."""
+        reply = None if self.reply is None else self.reply.reply
+        return environment.step(Action.from_json(self.action), reply)
 
 
 class Footer(_Model):
@@ -117,6 +151,8 @@ class Footer(_Model):
         digest: the digest of the final world.
         changes: the net row changes of the whole episode.
         final: the final world, whole; None when it is large.
+        run: how a run with models or people went: why it ended, whether it is invalid, what was
+            said and what it cost; None for other runs.
     """
 
     status: Status
@@ -125,6 +161,7 @@ class Footer(_Model):
     digest: str
     changes: list[_Change]
     final: dict[str, list[dict[str, Any]]] | None
+    run: _Run | None = None
 
 
 class Recording(_Model):
@@ -142,11 +179,17 @@ class Recording(_Model):
 
     def to_json(self) -> bytes:
         """The recording as one line of JSON."""
-        return orjson.dumps(self.model_dump())
+        # What a format 1 recording does not have is not written into it.
+        return orjson.dumps(self.model_dump(exclude_unset=True))
 
 
 def recording_of(
-    environment: Environment, *, agent: str, step_scores: Sequence[Score]
+    environment: Environment,
+    *,
+    agent: str,
+    step_scores: Sequence[Score],
+    status: Status | None = None,
+    run: Mapping[str, Any] | None = None,
 ) -> Recording:
     """Record an environment's episode.
 
@@ -154,13 +197,16 @@ def recording_of(
         environment: the environment, whose episode may still be open.
         agent: who acted, for people.
         step_scores: the score after each step.
+        status: whether it has a reward; by whether a tool failed by mistake if None.
+        run: how a run with models or people went; has `termination` and `invalid`.
 
     Raises:
         UsageError: there is no episode, or not one score a step.
     """
     if len(step_scores) != len(environment.steps):
         raise UsageError("a recording needs one score for each step")
-    header = _header(environment, agent)
+    plain = run is None and not any(step.reply for step in environment.steps)
+    header = _header(environment, agent, 1 if plain else FORMAT)
     seal = _seal("", header)
     steps: list[dict[str, Any]] = []
     for step, score in zip(environment.steps, step_scores, strict=True):
@@ -172,20 +218,26 @@ def recording_of(
             "score": score.brief(),
             "ended": step.ended,
         }
+        if step.reply is not None:
+            body["reply"] = step.reply._asdict()
         seal = _seal(seal, body)
         steps.append({**body, "hash": seal})
     footer = _footer(environment)
+    if status is not None:
+        footer["status"] = status
+    if run is not None:
+        footer["run"] = dict(run)
     document = {"header": header, "steps": steps, "footer": footer, "hash": _seal(seal, footer)}
     return Recording.model_validate(orjson.loads(orjson.dumps(document)))
 
 
-def _header(environment: Environment, agent: str) -> dict[str, Any]:
+def _header(environment: Environment, agent: str, version: int) -> dict[str, Any]:
     fixture = environment.fixture
     rows = {**fixture.template.base.rows, **fixture.template.rows}
     small = sum(map(len, rows.values())) <= WHOLE_WORLD_ROWS_MAX and not fixture.template.base.rows
     initial = {name: items for name, items in rows.items() if not TABLES[name].is_log}
     return {
-        "format": FORMAT,
+        "format": version,
         "task": environment.id,
         "seed": environment.seed,
         "parameters": dict(environment.parameters),
@@ -329,7 +381,8 @@ class Located:
 def read(path: Path | str) -> Iterator[Located]:
     """The recordings of a file, one at a time, so that a file of any length can be read.
 
-    A file is one JSON document, or JSON Lines with a recording a line.
+    A file is one JSON document, or JSON Lines with a recording a line. A line of a results file
+    holds its recording in a field; a run that failed before there was a world has none.
 
     Raises:
         InvalidRecording: the file is empty, cannot be read, or holds something else; names where.
@@ -357,11 +410,27 @@ def _read_open(file: BinaryIO, name: str) -> Iterator[Located]:
         return
     number, line = 1, first
     while line:
-        if line.strip():
-            where = f"{name}:{number}"
-            yield Located(where, parse(line, where))
+        where = f"{name}:{number}"
+        document = _enclosed(line, where) if line.startswith(_RESULT) else line
+        if document.strip():
+            yield Located(where, parse(document, where))
         number += 1
         line = _line(file, name, number)
+
+
+_RESULT: Final = b'{"results":'
+"""How a line of a results file starts."""
+
+
+def _enclosed(line: bytes, where: str) -> bytes:
+    """The recording in a line of a results file; empty where there is none."""
+    try:
+        fields: dict[str, Any] = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise InvalidRecording(f"{where} is not JSON: {error}") from error
+    _check_names(line, fields, where)
+    recording = fields.get("recording")
+    return b"" if recording is None else orjson.dumps(recording)
 
 
 def _line(file: BinaryIO, name: str, number: int) -> bytes:

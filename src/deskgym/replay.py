@@ -12,7 +12,6 @@ from deskgym.recording import RecordedStep, Recording, by_name
 from deskgym.rubric import Score
 from deskgym.store import Engine
 from deskgym.suite import Suite, load_suite
-from deskgym.trajectory import Action
 
 _Object = dict[str, object]
 _List = list[object]
@@ -146,7 +145,7 @@ def _compare_step(
     step: RecordedStep, environment: Environment, *, compare_scores: bool
 ) -> Difference | None:
     taken = len(environment.steps)
-    environment.step(Action.from_json(step.action))
+    step.retake(environment)
     if len(environment.steps) == taken:
         return Difference(step.step, "the step", step.action, "episode_over")
     made = environment.steps[-1]
@@ -164,6 +163,9 @@ def _compare_step(
         "ended": made.ended,
         "score": environment.score().brief() if compare_scores else step.score,
     }
+    if step.reply is not None:
+        recorded["reply"] = step.reply.model_dump()
+        replayed["reply"] = None if made.reply is None else made.reply._asdict()
     return _compare(step.step, "", recorded, _json(replayed))
 
 
@@ -239,5 +241,5 @@ def _rebuilt(recording: Recording, *, steps: int) -> World:
     with _environment(recording) as environment:
         environment.reset(recording.header.seed)
         for step in recording.steps[:steps]:
-            environment.step(Action.from_json(step.action))
+            step.retake(environment)
         return _rows(environment)

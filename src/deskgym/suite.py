@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import ModuleType
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from deskgym.errors import InvalidDefinition, UnknownName
 from deskgym.rubric import Reader, Score
@@ -35,6 +35,13 @@ class Rubric(Protocol):
         ...
 
 
+class Speech(NamedTuple):
+    """The tool that carries an agent's plain text to the customer, and its argument for it."""
+
+    tool: str
+    argument: str
+
+
 @dataclass(frozen=True)
 class Suite:
     """Tasks that share tools and a rubric.
@@ -48,6 +55,8 @@ class Suite:
         tasks: in order.
         steps_max: how many actions an episode has.
         sweep: controls over a grid of parameters, each with the reward that the rules give it.
+        speech: how what an agent writes without a call reaches the customer; None where there is
+            nobody to talk to.
     """
 
     name: str
@@ -58,6 +67,7 @@ class Suite:
     tasks: tuple[Task, ...]
     steps_max: int
     sweep: tuple[SweepCase, ...] = ()
+    speech: Speech | None = None
 
     def __post_init__(self) -> None:
         """Refuse a declaration that would fail later, and less clearly.
@@ -73,6 +83,14 @@ class Suite:
             raise InvalidDefinition(f"the suite {self.name} has no rubric")
         if self.steps_max < 1:
             raise InvalidDefinition(f"the suite {self.name} allows {self.steps_max} actions")
+        if self.speech is not None and (
+            self.speech.tool not in self.toolbox
+            or self.speech.argument not in self.toolbox[self.speech.tool].schema["properties"]
+        ):
+            raise InvalidDefinition(
+                f"the suite {self.name} has no tool {self.speech.tool} with an argument "
+                f"{self.speech.argument} to carry an agent's words"
+            )
         names = {
             "rubric": [rubric.version for rubric in self.rubrics],
             "task": [task.name for task in self.tasks],

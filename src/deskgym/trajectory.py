@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, cast
 
 import orjson
 
-from deskgym.desk import Ending, Result, compact_json
+from deskgym.desk import CustomerReply, Ending, Result, compact_json
 from deskgym.store import RowChange
 
 TEXT_CHARACTERS_MAX: Final = 32_768
@@ -172,6 +172,7 @@ class Step(NamedTuple):
         result_json: the result, as canonical JSON.
         changes: the net row changes that it left.
         ended: why the episode ended with it, if it did.
+        reply: what a customer who is no script said to it, if it asked one.
     """
 
     number: int
@@ -179,6 +180,7 @@ class Step(NamedTuple):
     result_json: bytes
     changes: tuple[RowChange, ...]
     ended: Ending | None
+    reply: CustomerReply | None = None
 
     @property
     def action_json(self) -> bytes:

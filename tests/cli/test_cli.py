@@ -20,7 +20,7 @@ from deskgym import cli
 from deskgym.cli.console import PIPED_COLUMNS, columns_of, parse_parameters, parse_seeds
 from deskgym.environment import make
 from deskgym.errors import UsageError
-from deskgym.evaluate import run_episodes
+from deskgym.evaluate import stream
 from deskgym.runner import record
 from deskgym.trajectory import Action, Observation, call
 
@@ -66,7 +66,10 @@ def deskgym(
     return run
 
 
-COMMANDS = ["baseline", "controls", "replay", "run", "show", "sweep", "tasks", "tools", "verify"]
+COMMANDS = [
+    "baseline", "compare", "controls", "replay", "report", "run", "show", "sweep", "tasks", "tools",
+    "verify",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -110,16 +113,16 @@ def test_controls_exit_with_1_where_one_does_not_hold(
 ) -> None:
     import dataclasses
 
-    from deskgym import evaluate
+    from deskgym.evaluate import controls
 
-    find_tasks = evaluate.find_tasks
+    find_tasks = controls.find_tasks
 
     def wrong(names: Any) -> Any:
         for suite, task in find_tasks(names):
             control = dataclasses.replace(task.controls[0], reward=0.99)
             yield suite, dataclasses.replace(task, controls=(control,))
 
-    monkeypatch.setattr(evaluate, "find_tasks", wrong)
+    monkeypatch.setattr(controls, "find_tasks", wrong)
     shown = deskgym("controls", "service/parcel-moving")
     assert shown.code == 1
     assert "0.7 and not 0.99" in shown.words
@@ -300,15 +303,17 @@ def test_an_interrupted_run_keeps_its_episodes_and_says_how_many(
     deskgym: Deskgym, monkeypatch: pytest.MonkeyPatch, jobs: str
 ) -> None:
     def interrupted(*arguments: Any, **named: Any) -> Any:
-        yield from itertools.islice(run_episodes(*arguments, **named), 2)
+        yield from itertools.islice(stream(*arguments, **named), 2)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("deskgym.cli.run.run_episodes", interrupted)
+    monkeypatch.setattr("deskgym.cli.run.stream", interrupted)
     stopped = deskgym(
         "run", "service/damaged-lamp", "--seeds", "0-4", "--jobs", jobs, "--out", "made.jsonl"
     )
     assert stopped.code == 130
-    assert stopped.err == "stopped after 2 of 5 episodes; made.jsonl holds them\n"
+    assert " ".join(stopped.err.split()) == (
+        "stopped after 2 of 5 episodes; made.jsonl holds them, and the same command goes on"
+    )
     assert "2 recordings read as made" in deskgym("verify", "made.jsonl").words
 
 

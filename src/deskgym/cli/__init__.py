@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from deskgym.cli import baseline, catalogue, controls, recordings, run
+from deskgym.cli import baseline, catalogue, controls, recordings, report, run
 from deskgym.cli.console import err, escape, print_what_fits
 from deskgym.errors import UsageError
 
@@ -25,6 +25,8 @@ for command in (
     catalogue.tasks,
     catalogue.tools,
     run.run,
+    report.report,
+    report.compare,
     controls.controls,
     controls.sweep,
     recordings.show,

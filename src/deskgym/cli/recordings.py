@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, NamedTuple, cast
 
 import orjson
 import typer
 
 from deskgym.cli.console import AsJson, counted, escape, out, print_json, reward_text, table
 from deskgym.errors import UsageError
+from deskgym.evaluate import InvalidResults
+from deskgym.evaluate.results_file import check_results
 from deskgym.recording import InvalidRecording, Located, RecordedStep, Recording, read, shipped
 from deskgym.replay import Replay, final_world, initial_world
 from deskgym.replay import replay as replay_recording
@@ -21,14 +23,23 @@ FILE_HELP = "A file of recordings; @backoffice is the one that comes with that s
 Files = Annotated[list[Path], typer.Argument(metavar="FILE", help=FILE_HELP)]
 
 
-def _located(file: Path) -> Iterator[Located]:
+class Named(NamedTuple):
+    """A file as a user named it, and where it is."""
+
+    shown: str
+    stored: Path
+
+
+def shown_and_stored(file: Path) -> Named:
+    """A file by its path, or by the suite that it comes with; raises `UnknownName`."""
     name = str(file)
-    if not name.startswith("@"):
-        yield from read(file)
-        return
-    path = shipped(name[1:])
+    return Named(name, shipped(name[1:]) if name.startswith("@") else file)
+
+
+def _located(file: Path) -> Iterator[Located]:
+    name, path = shown_and_stored(file)
     for located in read(path):
-        yield replace(located, where=located.where.replace(str(path), name))
+        yield replace(located, where=located.where.replace(str(path), name, 1))
 
 
 class WorldChoice(StrEnum):
@@ -148,7 +159,9 @@ def verify(files: Files) -> None:
         try:
             for _ in _located(file):
                 count += 1
-        except InvalidRecording as error:
+            shown, stored = shown_and_stored(file)
+            check_results(stored, shown)
+        except (InvalidRecording, InvalidResults) as error:
             failed += 1
             out.print(f"[red]FAILS[/] {escape(str(error))}")
     made, other = counted(count, "recording"), counted(failed, "file")

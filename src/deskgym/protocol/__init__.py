@@ -19,6 +19,7 @@ from deskgym.protocol.parsed import (
     CallError,
     Parsed,
 )
+from deskgym.protocol.reading import read_native_call
 from deskgym.protocol.stream import Stream, parse
 
 __all__ = [
@@ -35,4 +36,5 @@ __all__ = [
     "format_error",
     "format_result",
     "parse",
+    "read_native_call",
 ]

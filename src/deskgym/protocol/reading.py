@@ -8,7 +8,7 @@ import math
 from typing import Any, Final, cast
 
 from deskgym.argument import ID_CHARACTERS_MAX
-from deskgym.protocol.parsed import CallError, call_error
+from deskgym.protocol.parsed import CALL_CHARACTERS_MAX, CallError, call_error
 from deskgym.tool import Toolbox
 from deskgym.trajectory import Action
 
@@ -35,6 +35,10 @@ def _float(text: str) -> float:
     if math.isinf(value):
         raise _TooLarge
     return value
+
+
+def _constant(text: str) -> float:
+    raise ValueError(f"{text} is no JSON")
 
 
 def read_call(body: str, toolbox: Toolbox) -> Action | CallError:
@@ -79,3 +83,37 @@ def _with_arguments(name: str, fields: dict[str, Any]) -> Action | CallError:
     if not isinstance(arguments, dict):
         return call_error("malformed_arguments", f"{SHAPE}: an object, {{}} for no arguments.")
     return Action(name, cast(dict[str, object], arguments))
+
+
+def read_native_call(name: str, arguments: str, toolbox: Toolbox) -> Action | CallError:
+    """The action of a native tool call, held to the same rules as one in the text.
+
+    Args:
+        name: the tool's, as the model wrote it.
+        arguments: JSON as the model wrote it, which may be anything; nothing at all means none.
+        toolbox: the tools that there are.
+    """
+    if not name:
+        return call_error("missing_name", "Call one of the tools by its name.")
+    if name not in toolbox:
+        return call_error("unknown_tool", nearest(name, toolbox))
+    if len(arguments) > CALL_CHARACTERS_MAX:
+        return call_error("limit_exceeded", "Write a shorter call.")
+    try:
+        value = json.loads(
+            arguments.strip() or "{}",
+            object_pairs_hook=_object,
+            parse_float=_float,
+            parse_constant=_constant,
+        )
+    except _Repeated:
+        return call_error("malformed_json", "Give each key of an object once.")
+    except (_TooLarge, RecursionError):
+        return call_error("limit_exceeded", "Write a flatter call, with shorter numbers.")
+    except ValueError:
+        return call_error("malformed_json", "Give the arguments as one strict JSON object.")
+    if isinstance(value, dict):
+        return Action(name, cast(dict[str, object], value))
+    hint = "Give the arguments as an object, {} for none"
+    text = ", not as its text." if isinstance(value, str) else "."
+    return call_error("malformed_arguments", hint + text)

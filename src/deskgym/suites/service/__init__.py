@@ -2,7 +2,7 @@
 
 from importlib.resources import files
 
-from deskgym.suite import Suite, tasks_in
+from deskgym.suite import Speech, Suite, tasks_in
 from deskgym.suites.service import tasks
 from deskgym.suites.service.reads import get_order, list_order_payments, search_inventory
 from deskgym.suites.service.rubric import V2, V3
@@ -41,4 +41,5 @@ suite = Suite(
     tasks=tasks_in(tasks),
     steps_max=48,
     sweep=tuple(cases()),
+    speech=Speech("message", "text"),
 )

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
-from deskgym.desk import Desk
+from deskgym.desk import CustomerReply, Desk
 
 Remedy = Literal[
     "refund", "replacement", "return", "cancellation", "intercept", "stock_notification", "nothing"
@@ -27,17 +27,27 @@ class Proposal(NamedTuple):
     amount_cents: int
 
 
-Condition = Callable[[Desk, Proposal], bool]
+@dataclass(frozen=True)
+class Condition:
+    """When a remedy is accepted.
+
+    Attributes:
+        holds: whether it is, as the records are now.
+        words: the same as the end of a sentence, for whoever speaks for the customer; empty for
+            one that always holds.
+    """
+
+    holds: Callable[[Desk, Proposal], bool]
+    words: str = ""
 
 
-def always(_: Desk, __: Proposal) -> bool:
-    """Accept it whatever its details."""
-    return True
+always: Final = Condition(lambda _, __: True)
+"""Accept it whatever its details."""
 
 
 def in_finish(*skus: str) -> Condition:
     """Accept it in these finishes only."""
-    return lambda _, proposal: proposal.sku in skus
+    return Condition(lambda _, proposal: proposal.sku in skus, f" by {' or '.join(skus)} only")
 
 
 def while_out_of_stock(*skus: str) -> Condition:
@@ -47,7 +57,19 @@ def while_out_of_stock(*skus: str) -> Condition:
         stock = desk.value("SELECT quantity FROM inventory WHERE sku = ?", proposal.sku)
         return proposal.sku in skus and stock == 0
 
-    return accepts
+    names = " or ".join(skus)
+    return Condition(accepts, f" for {names}, once you were told that it is out of stock")
+
+
+_REMEDIES: Final[Mapping[Remedy, str]] = {
+    "refund": "a refund",
+    "replacement": "a replacement",
+    "return": "that they take the item back",
+    "cancellation": "that they cancel the order",
+    "intercept": "that they ask the carrier to stop the parcel",
+    "stock_notification": "a message when the item is back in stock",
+    "nothing": "that everything is left as it is",
+}
 
 
 @dataclass(frozen=True)
@@ -61,7 +83,22 @@ class ScriptedCustomer:
     def answer(self, desk: Desk, proposal: Proposal) -> bool:
         """Whether the customer accepts. It is never done before the agent closes."""
         condition = self.accepts.get(proposal.remedy)
-        return condition is not None and condition(desk, proposal)
+        return condition is not None and condition.holds(desk, proposal)
+
+    @property
+    def goal(self) -> str:
+        """What the customer wants, for whoever speaks for it instead; private."""
+        wishes = [f"{_REMEDIES[remedy]}{when.words}" for remedy, when in self.accepts.items()]
+        return (
+            f"Your first message says what you want. Accept {'; '.join(wishes)}. Decline every "
+            "other proposal. You cannot look into the shop's records: you do not know which of "
+            "two charges is the wrong one, and you believe what you are told of them."
+        )
+
+    def reply(self, desk: Desk, proposal: Proposal) -> CustomerReply:
+        """The answer to a proposal, in words."""
+        accepts = self.answer(desk, proposal)
+        return CustomerReply(self.yes if accepts else self.no, accepts)
 
 
 def wants_what_was_ordered(sku: str) -> ScriptedCustomer:

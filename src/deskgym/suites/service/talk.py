@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from deskgym.argument import Cents, Id, Text
-from deskgym.desk import Desk, Result
+from deskgym.desk import CustomerReply, Desk, Result
 from deskgym.errors import Refusal
 from deskgym.suites.service.claims import Claim, is_true
 from deskgym.suites.service.customer import Proposal, Remedy, ScriptedCustomer
@@ -127,8 +127,7 @@ def _put(desk: Desk, proposal: Proposal) -> Result:
     sentence = SENTENCES[remedy].format(
         amount=f"${cents // 100:,}.{cents % 100:02d}", order_id=order_id, subject=subject, sku=sku
     )
-    accepted = customer.answer(desk, proposal)
-    answer = customer.yes if accepted else customer.no
+    answer, accepted, _ = desk.ask(sentence, lambda: customer.reply(desk, proposal), proposal=True)
     desk.log("env_choice", remedy, order_id, int(accepted))
     desk.log("env_message", "agent", sentence)
     desk.log("env_message", "customer", answer)
@@ -167,8 +166,21 @@ def message(desk: Desk, text: Text) -> Result:
     Args:
         text: what to say.
     """
+    reply = desk.ask(text, _says_nothing)
     desk.log("env_message", "agent", text)
-    return Result(True, "message_sent", "The customer has read it.", {"text": text})
+    if reply is None:
+        return Result(True, "message_sent", "The customer has read it.", {"text": text})
+    desk.log("env_message", "customer", reply.message)
+    if reply.done:
+        desk.end("customer_done")
+    return Result(
+        True, "message_sent", "The customer answers.", {"text": text, "customer": reply.message}
+    )
+
+
+def _says_nothing() -> CustomerReply | None:
+    """A scripted customer reads, and answers to proposals alone."""
+    return None
 
 
 @tool("end", codes=("episode_closed",))

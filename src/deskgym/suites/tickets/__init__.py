@@ -2,7 +2,7 @@
 
 from importlib.resources import files
 
-from deskgym.suite import Suite, tasks_in
+from deskgym.suite import Speech, Suite, tasks_in
 from deskgym.suites.tickets import tasks
 from deskgym.suites.tickets.conversation import TicketEnvironment
 from deskgym.suites.tickets.models import SupportAction, SupportObservation, SupportState
@@ -26,4 +26,5 @@ suite = Suite(
     rubrics=(V2, V1),
     tasks=tasks_in(tasks),
     steps_max=10,
+    speech=Speech("respond", "message"),
 )

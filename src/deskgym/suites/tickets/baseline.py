@@ -22,19 +22,24 @@ class Episode:
     """One episode of an agent.
 
     Attributes:
-        reward: the episode's, by the rubric of the run.
+        reward: the episode's, by the rubric of the run; None where it is invalid.
         turn_scores: the reward of each turn that was taken.
+        invalid: why nobody can judge it, through no fault of the agent; None where it has a reward.
     """
 
     agent: str
     task_name: str
     seed: int
-    reward: float
+    reward: float | None
     turn_scores: tuple[float, ...]
+    invalid: str | None = None
 
     def __str__(self) -> str:
+        head = f"{self.agent} {self.task_name} seed {self.seed}"
+        if self.reward is None:
+            return f"{head}: invalid ({self.invalid})"
         turns = ", ".join(f"{score:.2f}" for score in self.turn_scores)
-        return f"{self.agent} {self.task_name} seed {self.seed}: {self.reward:.4f} ({turns})"
+        return f"{head}: {self.reward:.4f} ({turns})"
 
     def to_dict(self) -> dict[str, Any]:
         """The episode as JSON."""
@@ -43,6 +48,7 @@ class Episode:
             "seed": self.seed,
             "reward": self.reward,
             "turn_scores": list(self.turn_scores),
+            **({} if self.invalid is None else {"invalid": self.invalid}),
         }
 
 
@@ -59,15 +65,36 @@ class Baseline:
     episodes: tuple[Episode, ...]
 
     def averages(self) -> dict[str, dict[str, float]]:
-        """The mean reward by agent and tier, to four decimals."""
+        """The mean reward by agent and tier, to four decimals, over episodes that have one."""
         rewards: dict[str, dict[str, list[float]]] = {}
         for episode in self.episodes:
             by_tier = rewards.setdefault(episode.agent, {})
-            by_tier.setdefault(episode.task_name, []).append(episode.reward)
+            if episode.reward is not None:
+                by_tier.setdefault(episode.task_name, []).append(episode.reward)
         return {
             agent: {tier: round(sum(got) / len(got), 4) for tier, got in by_tier.items()}
             for agent, by_tier in rewards.items()
         }
+
+    def published(self) -> dict[str, dict[str, Any]]:
+        """The scores of one agent by tier, in the form of the published `baseline_scores.json`.
+
+        The published script counted a failed call as 0; here it is invalid, its score is null, and
+        the average leaves it out.
+        """
+        averages = self.averages()
+        scores: dict[str, dict[str, Any]] = {}
+        for tier in dict.fromkeys(episode.task_name for episode in self.episodes):
+            own = [episode for episode in self.episodes if episode.task_name == tier]
+            scores[tier] = {
+                "average_score": averages[own[0].agent].get(tier),
+                "scores": [episode.reward for episode in own],
+                "episodes": len(own),
+                "invalid": sum(episode.reward is None for episode in own),
+                "model": own[0].agent,
+                "rubric": self.rubric,
+            }
+        return scores
 
     def table(self) -> str:
         """The averages as lines of text, a column for each tier."""

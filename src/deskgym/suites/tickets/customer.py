@@ -24,6 +24,13 @@ class Customer:
         """How many replies the ticket takes."""
         return len(self.answers) + 1
 
+    @property
+    def goal(self) -> str:
+        """What the customer wants, for whoever speaks for it instead; private."""
+        known = self.answers[:1]
+        more = f" Asked about it, you can say this: {known[0]}" if known else ""
+        return f"You want the problem of your first message solved.{more}"
+
 
 def customer_of(tier: Tier, wording: Wording) -> Customer:
     """The customer of a tier, in one wording."""

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from pydantic import StringConstraints
 
 from deskgym.argument import TEXT_PATTERN
-from deskgym.desk import Desk, Result
+from deskgym.desk import CustomerReply, Desk, Result
 from deskgym.suites.tickets.customer import Customer
 from deskgym.suites.tickets.scenario import Intent
 from deskgym.tool import tool
@@ -40,7 +40,7 @@ def respond(desk: Desk, message: Message, intent: Intent | None = None) -> Resul
     if turn >= customer.turns:
         desk.end("completed")
         return Result(True, "ticket_completed", _ENDED, turn_data(customer, turn))
-    answer = customer.answers[turn - 1]
+    answer = desk.ask(message, lambda: CustomerReply(customer.answers[turn - 1])).message
     desk.log("env_message", "customer", answer)
     return Result(True, "customer_replied", answer, turn_data(customer, turn + 1))
 

@@ -1,75 +1,17 @@
-"""Many episodes: agents over tasks and seeds, and controls against what they must earn."""
+"""Controls and sweeps: scripted runs against what they must earn."""
 
 from __future__ import annotations
 
-import multiprocessing
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from deskgym.agents import find_agent
 from deskgym.environment import Environment
-from deskgym.recording import Recording, parse
 from deskgym.rubric import Score
-from deskgym.runner import play, record
+from deskgym.runner import play
 from deskgym.store import RowChange
-from deskgym.suite import Suite, find_tasks, load_suite
+from deskgym.suite import Suite, find_tasks
 from deskgym.task import Control, SweepCase, Task
-
-
-@dataclass(frozen=True)
-class EpisodeSpec:
-    """One episode to run: a small thing that travels between processes.
-
-    Attributes:
-        task: the task's id.
-        agent: the agent's name.
-        seed: the episode's seed.
-        rubric: the rubric's version; the suite's default if None.
-        parameters: what the fixture is built with, beside what the agent's control asks for.
-    """
-
-    task: str
-    agent: str
-    seed: int
-    rubric: str | None = None
-    parameters: Mapping[str, int] = field(default_factory=dict[str, int])
-
-
-def run_episode(spec: EpisodeSpec) -> Recording:
-    """Run one episode and record it.
-
-    Raises:
-        UnknownName: there is no such task, agent or rubric.
-        InvalidParameter: a parameter or the seed is out of its limits.
-    """
-    suite = load_suite(spec.task.partition("/")[0])
-    task = suite.task(spec.task)
-    named = [item.parameters for item in task.controls if item.name == spec.agent]
-    parameters = {**(named[0] if named else {}), **spec.parameters}
-    with Environment(suite, task, parameters=parameters, rubric=spec.rubric) as environment:
-        return record(environment, find_agent(suite, task, spec.agent), spec.seed, agent=spec.agent)
-
-
-def _run_as_json(spec: EpisodeSpec) -> bytes:
-    return run_episode(spec).to_json()
-
-
-def run_episodes(specs: Sequence[EpisodeSpec], *, jobs: int = 1) -> Iterator[Recording]:
-    """Run episodes and return their recordings in order, the same with any number of processes.
-
-    Args:
-        specs: what to run.
-        jobs: how many processes; one runs them here.
-    """
-    if jobs <= 1 or len(specs) <= 1:
-        yield from map(run_episode, specs)
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        for line in pool.map(_run_as_json, specs, chunksize=max(1, len(specs) // (jobs * 8))):
-            yield parse(line)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,114 @@
+"""What the runner itself costs, and how near many episodes at once come to what a model allows."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from time import perf_counter
+
+from benchmarks.measure import Figure, median_s
+from deskgym.agents import AgentOptions
+from deskgym.agents.model import ModelAgent
+from deskgym.dialogue import play_dialogue
+from deskgym.environment import make
+from deskgym.evaluate import EpisodeSpec, stream
+from deskgym.models.chat import ChatReply, ChatRequest, ToolCall
+from deskgym.models.options import ModelOptions
+from deskgym.recording import recording_of
+from deskgym.testing.model_server import ModelRequest, ModelServer, RawCall, Say
+
+TASK = "tickets/hard"
+REPLIES = 3
+MESSAGE = '{"message": "I am sorry. Could you tell me a little more about it?"}'
+
+IN_FLIGHT = 64
+DELAY_S = 0.2
+EPISODES = 512
+SHARE_MIN = 0.9
+
+
+class Instant:
+    """A model that answers at once."""
+
+    async def reply(self, request: ChatRequest) -> ChatReply:
+        """The same call, whatever was said."""
+        return ChatReply("", (ToolCall(f"call-{len(request.turns)}", "respond", MESSAGE),))
+
+
+def figures() -> Iterator[Figure]:
+    """The runner's cost of a step, and episodes a second."""
+    yield from _own_cost()
+    yield _throughput()
+
+
+def _own_cost() -> Iterator[Figure]:
+    environment = make(TASK)
+    agent = ModelAgent("openai:instant", Instant())
+    asyncio.run(play_dialogue(environment, agent))
+    actions = [step.action for step in environment.steps]
+
+    def bare() -> None:
+        """What any runner has to do: the steps, the score after each, and the recording."""
+        environment.reset()
+        scores = []
+        for action in actions:
+            environment.step(action)
+            scores.append(environment.score())
+        recording_of(environment, agent="bare", step_scores=scores)
+
+    with asyncio.Runner() as runner:
+        played_s = median_s(lambda: runner.run(play_dialogue(environment, agent)), calls=200)
+    bare_s = median_s(bare, calls=200)
+    own_us = (played_s - bare_s) / REPLIES * 1e6
+    yield Figure(
+        "a step of the environment, scored and recorded", f"{bare_s / REPLIES * 1e6:.0f} µs"
+    )
+    yield Figure("the runner's own, a step, with an instant model", f"{own_us:.0f} µs")
+
+
+def _throughput() -> Figure:
+    allowed = IN_FLIGHT / (REPLIES * DELAY_S)
+    with _server() as url:
+        options = AgentOptions(ModelOptions(base_url=url))
+        specs = [
+            EpisodeSpec(TASK, "openai:slow", seed, options=options) for seed in range(EPISODES)
+        ]
+        for _ in stream(specs[:IN_FLIGHT], concurrency=IN_FLIGHT):
+            pass  # connections are made, and modules imported
+        started = perf_counter()
+        done = sum(
+            finished.result.status == "reward" for finished in stream(specs, concurrency=IN_FLIGHT)
+        )
+        rate = done / (perf_counter() - started)
+    return Figure(
+        f"episodes a second, {IN_FLIGHT} in flight, {DELAY_S * 1000:.0f} ms a reply",
+        f"{rate:.1f} ({rate / allowed:.0%} of {allowed:.1f})",
+        at_least=f"{SHARE_MIN:.0%}",
+    )
+
+
+def _slow(_: ModelRequest) -> Say:
+    return Say(calls=(RawCall("respond", MESSAGE),), delay_s=DELAY_S)
+
+
+@contextmanager
+def _server() -> Generator[str]:
+    """A model server in a process of its own, so that its work is not counted."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs,))
+    process.start()
+    try:
+        yield ours.recv()
+    finally:
+        ours.send("stop")
+        process.join()
+
+
+def _serve(connection: Connection) -> None:
+    with ModelServer(_slow) as server:
+        connection.send(server.url("openai"))
+        connection.recv()
