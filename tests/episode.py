@@ -6,7 +6,7 @@ import json
 from hashlib import sha256
 
 from deskgym import Control, Environment, Suite, Task, find_tasks
-from deskgym.store import Engine
+from deskgym.store import WorldEngine
 from deskgym.task import Script
 
 SERVICE = [(suite, task, control) for suite, task in find_tasks(["service"])
@@ -29,7 +29,7 @@ def play(environment: Environment, script: Script, seed: int = 0) -> list[bytes]
 
 
 def transcript(
-    suite: Suite, task: Task, control: Control, seed: int = 0, engine: Engine | None = None
+    suite: Suite, task: Task, control: Control, seed: int = 0, engine: WorldEngine | None = None
 ) -> str:
     """Observations, changes, score and digest of a control's episode."""
     with Environment(suite, task, parameters=control.parameters, engine=engine) as environment:

@@ -10,7 +10,7 @@ import orjson
 
 from deskgym.errors import CustomerAsked, UsageError
 from deskgym.store.change import Row
-from deskgym.store.slot import LogRow, Slot
+from deskgym.store.place import LogRow, WorldSlot
 
 T = TypeVar("T")
 
@@ -105,7 +105,7 @@ class Desk:
 
     def __init__(
         self,
-        slot: Slot,
+        slot: WorldSlot,
         *,
         step: int,
         now: str,

@@ -12,7 +12,13 @@ from typing import Any, Final, NamedTuple
 from pydantic import ValidationError
 
 from deskgym.desk import Desk, Result
-from deskgym.errors import ConstraintViolation, CustomerAsked, InvalidDefinition, Refusal
+from deskgym.errors import (
+    ConstraintViolation,
+    CustomerAsked,
+    DatabaseUnavailable,
+    InvalidDefinition,
+    Refusal,
+)
 from deskgym.store import RowChange, World
 from deskgym.tool import Kind, Tool, Toolbox
 
@@ -48,7 +54,11 @@ class Dispatched(NamedTuple):
 def dispatch(
     toolbox: Toolbox, world: World, desk: Desk, name: str, arguments: object
 ) -> Dispatched:
-    """Carry out one call: all of it, or nothing and a refusal."""
+    """Carry out one call: all of it, or nothing and a refusal.
+
+    Raises:
+        DatabaseUnavailable: the world's server is gone; the call did not happen.
+    """
     chosen = toolbox.get(name)
     if chosen is None:
         return _answered(_unknown_tool(toolbox), None)
@@ -67,6 +77,9 @@ def dispatch(
     except ConstraintViolation:
         desk.log_rows.clear()
         return _answered(_common("conflict"), chosen.kind, values)
+    except DatabaseUnavailable:
+        # Nobody's failure, and nothing happened: the step can be taken again.
+        raise
     except Exception as error:
         desk.log_rows.clear()
         bug = error
@@ -99,6 +112,8 @@ def tried_call(
         world.atomic(attempt)
     except CustomerAsked as asked:
         return asked
+    except DatabaseUnavailable:
+        raise
     except Exception:
         # It asked nobody. Whatever else there is to say, a bug too, is said when it is carried out.
         return None

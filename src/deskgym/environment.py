@@ -11,7 +11,7 @@ from deskgym.desk import CustomerReply, Desk, Ending, Result
 from deskgym.dispatch import COMMON_CODES, Dispatched, dispatch, tried_call
 from deskgym.errors import CustomerAsked, UsageError
 from deskgym.rubric import Score
-from deskgym.store import Engine, RowChange, World, default_engine
+from deskgym.store import RowChange, World, WorldEngine, default_engine
 from deskgym.store.change import Row
 from deskgym.suite import Rubric, Suite, load_suite
 from deskgym.task import Fixture, Task
@@ -45,7 +45,7 @@ class Environment:
         *,
         parameters: Mapping[str, object] | None = None,
         rubric: str | None = None,
-        engine: Engine | None = None,
+        engine: WorldEngine | None = None,
     ) -> None:
         """`make` is the shorter way.
 
@@ -304,7 +304,7 @@ def _call_row(step: int, name: str, done: Dispatched) -> Row:
 
 
 def make(
-    task: str, *, rubric: str | None = None, engine: Engine | None = None, **parameters: object
+    task: str, *, rubric: str | None = None, engine: WorldEngine | None = None, **parameters: object
 ) -> Environment:
     """An environment for a task: `make("service/damaged-lamp", stock=0)`.
 

@@ -5,7 +5,10 @@ DeskgymError
 ├── UsageError                a caller's mistake: names what was wrong and what would be right
 │   ├── UnknownName           a task, suite, tool, agent or rubric that does not exist
 │   ├── InvalidParameter      a task's parameter out of its limits
-│   └── InvalidDefinition     a tool, task or suite that is declared wrongly
+│   ├── InvalidDefinition     a tool, task or suite that is declared wrongly
+│   ├── InvalidDatabase       a database URL that names none, or a server that cannot serve
+│   └── MissingExtra          a part of deskgym that is not installed
+├── DatabaseUnavailable       a server that does not answer, or no more; nothing was lost
 ├── StoreError                the store refused a statement
 │   └── ConstraintViolation   a row that the schema does not allow
 ├── Refusal                   raised by a tool: a code and a sentence for the agent
@@ -56,6 +59,26 @@ class InvalidParameter(UsageError):
 
 class InvalidDefinition(UsageError):
     """A tool, task, rubric or suite whose declaration cannot work."""
+
+
+class InvalidDatabase(UsageError):
+    """A database URL that names none, or a server that worlds cannot live in."""
+
+
+class MissingExtra(UsageError):
+    """A part of deskgym that is not installed; says how to install it."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs more packages: pip install 'deskgym[{extra}]'")
+        self.extra = extra
+
+
+class DatabaseUnavailable(DeskgymError):
+    """A database server that does not answer, or no more.
+
+    Nothing is lost: the step that it interrupted did not happen, and can be taken again once the
+    server is back.
+    """
 
 
 class StoreError(DeskgymError):

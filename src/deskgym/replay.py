@@ -10,7 +10,7 @@ import orjson
 from deskgym.environment import Environment
 from deskgym.recording import RecordedStep, Recording, by_name
 from deskgym.rubric import Score
-from deskgym.store import Engine
+from deskgym.store import WorldEngine
 from deskgym.suite import Suite, load_suite
 
 _Object = dict[str, object]
@@ -62,7 +62,7 @@ def replay(
     recording: Recording,
     *,
     rubric: str | None = None,
-    engine: Engine | None = None,
+    engine: WorldEngine | None = None,
     suite: Suite | None = None,
 ) -> Replay:
     """Re-execute a recording.
@@ -89,7 +89,7 @@ def replay(
 def _environment(
     recording: Recording,
     rubric: str | None = None,
-    engine: Engine | None = None,
+    engine: WorldEngine | None = None,
     suite: Suite | None = None,
 ) -> Environment:
     header = recording.header

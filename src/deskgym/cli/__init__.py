@@ -11,7 +11,7 @@ import typer
 
 from deskgym.cli import baseline, catalogue, controls, recordings, report, run
 from deskgym.cli.console import err, escape, print_what_fits
-from deskgym.errors import UsageError
+from deskgym.errors import DatabaseUnavailable, UsageError
 
 app = typer.Typer(
     help="Environments and a benchmark for agents that do customer service and back-office work. "
@@ -45,6 +45,9 @@ def main() -> None:
     except UsageError as error:
         err.print(f"[bold red]deskgym:[/] {escape(str(error))}")
         sys.exit(2)
+    except DatabaseUnavailable as error:
+        err.print(f"[bold red]deskgym:[/] {escape(str(error))}")
+        sys.exit(1)
     except BrokenPipeError:
         sys.stderr.close()  # the reader of a pipe has gone, as `| head` does
         sys.exit(1)

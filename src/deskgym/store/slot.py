@@ -12,22 +12,19 @@ there to be read in any query.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import apsw
 
 from deskgym.errors import ConstraintViolation, StoreError
 from deskgym.store.change import Row, RowChange
+from deskgym.store.place import Bindings, LogRow, RawChange
 from deskgym.store.schema import LOG_PREFIX, TABLES, sqlite_ddl
 from deskgym.store.template import Base, Rows, Template
 
 if TYPE_CHECKING:
     from deskgym.store.world import World
-
-Bindings = Sequence[object] | Mapping[str, object]
-RawChange = tuple[str, Row | None, Row | None]
-LogRow = tuple[str, Row]
 
 _STATEMENTS_CACHED: Final = 400
 _PAGE_BYTES: Final = 1_024
@@ -302,14 +299,14 @@ class Slot:
         template, changes = world.template, world.changes()
         self.world = None
         if template is self.template:
-            self.reset_episode()
+            self.restart()
         else:
             self._load_template(template)
         if changes:
             self._apply(changes)
         self.world = world
 
-    def reset_episode(self) -> None:
+    def restart(self) -> None:
         """Back to the template. Only a release lets the journal of the rolled back pages go."""
         self._internal(_RESET_EPISODE)
         self._internal(_END_EPISODE)
@@ -337,7 +334,7 @@ class Slot:
         try:
             self._unwatched(lambda: self._apply_in_order(changes))
         except apsw.ConstraintError:
-            self.reset_episode()
+            self.restart()
             self._unwatched(lambda: self._apply_as_images(changes))
 
     def _apply_in_order(self, changes: Sequence[RowChange]) -> None:

@@ -7,16 +7,13 @@ few slots; one that was pushed out of its slot is swapped in again when it is ne
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from deskgym.store.change import NetChanges, Row, RowChange, net_of
 from deskgym.store.digest import after_changes, as_text
+from deskgym.store.place import Bindings, LogRow, WorldEngine, WorldSlot
 from deskgym.store.schema import STORE_TABLES, TABLES
-from deskgym.store.slot import Bindings, LogRow, Slot
 from deskgym.store.template import Template
-
-if TYPE_CHECKING:
-    from deskgym.store.engine import Engine
 
 T = TypeVar("T")
 
@@ -44,14 +41,14 @@ class World:
 
     __slots__ = ("_changes", "_engine", "_log", "_logged", "_net", "_slot", "_template", "memo")
 
-    def __init__(self, engine: Engine, template: Template) -> None:
+    def __init__(self, engine: WorldEngine, template: Template) -> None:
         self._engine: Final = engine
         self._template: Final = template
         self._net: Final = NetChanges()
         self._changes: tuple[RowChange, ...] | None = ()
         self._log: list[LogRow] = []
         self._logged = 0
-        self._slot: Slot | None = None
+        self._slot: WorldSlot | None = None
         self.memo: Any = None
 
     @property
@@ -154,7 +151,7 @@ class World:
         self.memo = None
         slot = self._slot
         if slot is not None and slot.world is self:
-            slot.reset_episode()
+            slot.restart()
 
     def park(self) -> None:
         """Give the slot up; the world is rebuilt from its log when it is next touched."""
@@ -162,7 +159,7 @@ class World:
             self._slot.world = None
         self._slot = None
 
-    def seat(self) -> Slot:
+    def seat(self) -> WorldSlot:
         """The slot that holds the world, swapped in if it has to be."""
         slot = self._slot
         if slot is None or slot.world is not self:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from deskgym import Environment, call
 from deskgym.store import Engine
 from deskgym.store.schema import GUARDS
+from deskgym.store.slot import Slot
 from deskgym.suites.service.gates import mentions, normalised
 from tests.suites.service.play import (
     CASES,
@@ -215,6 +216,7 @@ def planted(task: str, *statements: str, rows: Rows | None = None, guarded: bool
         env = Environment(env.suite, env.task, parameters=env.parameters, engine=Engine(1))
         env.reset()
         slot = env.world.seat()
+        assert isinstance(slot, Slot)
         slot._own = True  # past the authorizer
         for guard in GUARDS:
             for event in ("insert", "update"):

@@ -10,7 +10,7 @@ from deskgym.errors import UsageError
 from deskgym.rubric import Score
 from deskgym.rubric.score import POINTS
 from deskgym.rubric.turns import TurnBreakdown
-from deskgym.store import Engine
+from deskgym.store import WorldEngine
 from deskgym.suites.tickets.customer import Customer
 from deskgym.suites.tickets.models import SupportAction, SupportObservation, SupportState
 from deskgym.suites.tickets.scenario import TIERS, Tier, tier_of
@@ -115,7 +115,7 @@ class TicketEnvironment:
     `deskgym.make("tickets/hard")`, or is shown the conversation alone.
     """
 
-    def __init__(self, *, rubric: str | None = None, engine: Engine | None = None) -> None:
+    def __init__(self, *, rubric: str | None = None, engine: WorldEngine | None = None) -> None:
         """Works by the default rubric if None; raises `UnknownName` for one that there is not."""
         self._environments: Final = {
             tier: make(f"tickets/{tier}", rubric=rubric, engine=engine) for tier in TIERS
