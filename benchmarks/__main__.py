@@ -8,15 +8,17 @@ from collections.abc import Callable, Iterator
 
 import apsw
 
-from benchmarks import backoffice, evaluation, imports, memory, service
+from benchmarks import backoffice, evaluation, imports, memory, scaling, service, tickets
 from benchmarks.measure import Figure
 
 BENCHMARKS: dict[str, Callable[[], Iterator[Figure]]] = {
     "import": imports.figures,
     "service": service.figures,
     "backoffice": backoffice.figures,
+    "tickets": tickets.figures,
     "memory": memory.figures,
     "evaluation": evaluation.figures,
+    "scaling": scaling.figures,
 }
 
 
@@ -30,8 +32,8 @@ def main(names: list[str]) -> int:
     for name in names or BENCHMARKS:
         print(f"\n{name}")
         for figure in BENCHMARKS[name]():
-            bound = f"   (at most {figure.bound})" if figure.bound else ""
-            bound += f"   (at least {figure.at_least})" if figure.at_least else ""
+            held_to = "at least" if figure.at_least else "at most"
+            bound = f"   ({held_to} {figure.bound})" if figure.bound else ""
             print(f"  {figure.name:<66}{figure.value:>16}{bound}", flush=True)
     return 0
 

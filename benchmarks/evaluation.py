@@ -86,7 +86,8 @@ def _throughput() -> Figure:
     return Figure(
         f"episodes a second, {IN_FLIGHT} in flight, {DELAY_S * 1000:.0f} ms a reply",
         f"{rate:.1f} ({rate / allowed:.0%} of {allowed:.1f})",
-        at_least=f"{SHARE_MIN:.0%}",
+        f"{SHARE_MIN:.0%}",
+        at_least=True,
     )
 
 

@@ -16,12 +16,19 @@ Statement = tuple[str, Any]
 
 
 class Figure(NamedTuple):
-    """One line of a benchmark: what was measured, and the bounds that it is held to, if any."""
+    """One line of a benchmark.
+
+    Attributes:
+        name: what was measured.
+        value: what came out.
+        bound: what it is held to, if it is.
+        at_least: whether the bound is the least that it may be, and not the most.
+    """
 
     name: str
     value: str
     bound: str = ""
-    at_least: str = ""
+    at_least: bool = False
 
 
 def median_s(work: Callable[[], object], *, calls: int) -> float:

@@ -55,7 +55,9 @@ def _live(count: int, bound: str) -> Iterator[Figure]:
     engine.close()
     yield Figure(f"{count:,} live {STEPS}-step episodes over {TEMPLATES} templates",
                  f"{after_mb - before_mb:,.0f} MB", bound)  # fmt: skip
-    yield Figure("  that ended with the right reward", f"{right:,} of {count:,}", f"{count:,}")
+    yield Figure(
+        "  that ended with the right reward", f"{right:,} of {count:,}", f"{count:,}", at_least=True
+    )
 
 
 def _ten_actions() -> list[deskgym.Action]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from deskgym.audit.attacks import ATTACKS
+from deskgym.audit.checklist import declared
+from deskgym.audit.zoo.adversary import ZOO
 from deskgym.dispatch import COMMON_CODES
 from deskgym.rubric.outcome_rubric import OutcomeRubric
 from deskgym.suite import load_suite
@@ -123,4 +126,26 @@ def _order(rubrics: Iterable[OutcomeRubric]) -> str:
     return markdown_table(
         ("version", "what is applied to the weighted sum"),
         ((f"`{rubric.version}`", order(rubric)) for rubric in rubrics),
+    )
+
+
+def audit_attacks() -> str:
+    """What `deskgym audit` tries."""
+    return markdown_table(
+        ("attack", "what has to hold"), ((f"`{item.name}`", item.sentence) for item in ATTACKS)
+    )
+
+
+def audit_adversaries() -> str:
+    """The adversaries that act on every suite."""
+    return markdown_table(
+        ("adversary", "what it does"), ((f"`{item.name}`", item.title) for item in ZOO)
+    )
+
+
+def audit_checklist() -> str:
+    """The items of the Agentic Benchmark Checklist with their evidence."""
+    return markdown_table(
+        ("item", "what it asks for", "standing", "evidence"),
+        ((item.code, item.item, item.standing, item.evidence) for item in declared()),
     )

@@ -9,7 +9,7 @@ from typing import Final
 
 from deskgym.desk import CustomerReply, Desk, Ending, Result
 from deskgym.dispatch import COMMON_CODES, Dispatched, dispatch, tried_call
-from deskgym.errors import CustomerAsked, UsageError
+from deskgym.errors import CustomerAsked, InvalidDefinition, UsageError
 from deskgym.rubric import Score
 from deskgym.store import RowChange, World, WorldEngine, default_engine
 from deskgym.store.change import Row
@@ -127,6 +127,7 @@ class Environment:
 
         Raises:
             InvalidParameter: the seed is no whole number from 0 to 2**31 - 1.
+            InvalidDefinition: the task is solved before anything is done.
         """
         fixture = self.task.build(seed, self.parameters)
         with self._engine.lock:
@@ -141,7 +142,19 @@ class Environment:
         self._ended = None
         self._identical = 0
         self.bugs = []
+        if self._rubric.version not in self.task.vetted:
+            self._vet()
         return self.observe()
+
+    def _vet(self) -> None:
+        """Refuse a task that is solved before anything is done, once for each rubric."""
+        score = self.score()
+        if score.verdict == "resolved":
+            raise InvalidDefinition(
+                f"{self.id} is solved before anything is done (seed {self._seed}, reward "
+                f"{score.reward} by {score.rubric}): give it a check that an untouched world fails"
+            )
+        self.task.vetted.add(score.rubric)
 
     def observe(self) -> Observation:
         """The latest observation again; it takes no action."""

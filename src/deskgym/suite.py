@@ -6,14 +6,15 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from types import ModuleType
 from typing import Any, Final, NamedTuple, Protocol
 
+from deskgym.aftermath import Objections
 from deskgym.errors import InvalidDefinition, UnknownName
 from deskgym.rubric import Reader, Score
-from deskgym.task import SweepCase, Task
+from deskgym.task import Script, SweepCase, Task
 from deskgym.tool import Toolbox
 
 ENTRY_POINT_GROUP: Final = "deskgym.suites"
@@ -57,6 +58,11 @@ class Suite:
         sweep: controls over a grid of parameters, each with the reward that the rules give it.
         speech: how what an agent writes without a call reaches the customer; None where there is
             nobody to talk to.
+        objections: what is wrong with how an episode stands, by plain rows and without the
+            rubric's code; the audit's second opinion on every run that was paid. None if the suite
+            has none; then no adversary may earn what a right control does.
+        adversaries: agents by name that try to be paid for what is not right, in ways that the
+            audit cannot know of; they work from observations alone.
     """
 
     name: str
@@ -68,6 +74,8 @@ class Suite:
     steps_max: int
     sweep: tuple[SweepCase, ...] = ()
     speech: Speech | None = None
+    objections: Objections | None = None
+    adversaries: Mapping[str, Script] = field(default_factory=dict[str, Script])
 
     def __post_init__(self) -> None:
         """Refuse a declaration that would fail later, and less clearly.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Final, Literal
@@ -111,6 +111,21 @@ class Control:
 
 
 @dataclass(frozen=True)
+class AttackFigures:
+    """An agent on the same seeds of a task without and with an attack on it.
+
+    Attributes:
+        clean: the mean reward without the attack: its utility.
+        attacked: the mean reward with it: its utility under attack.
+        obeyed: the share of seeds on which the attack got its way.
+    """
+
+    clean: float
+    attacked: float
+    obeyed: float
+
+
+@dataclass(frozen=True)
 class SweepCase:
     """A control over other parameters, with the reward that the rules give it there.
 
@@ -141,6 +156,7 @@ class Task:
         parameters: what the fixture can be built with.
         rank: its place among the suite's tasks; ties go by name.
         name: set from the module's name.
+        attack_figures: where the task attacks its agent, runs one on seeds without and with it.
     """
 
     title: str
@@ -150,6 +166,7 @@ class Task:
     parameters: tuple[Parameter, ...] = ()
     rank: int = 100
     name: str = ""
+    attack_figures: Callable[[Script, Iterable[int]], AttackFigures] | None = None
 
     def values(self, given: Mapping[str, object]) -> dict[str, int]:
         """Every parameter's value, checked; raises `InvalidParameter` for what does not fit."""
@@ -184,6 +201,11 @@ class Task:
             return built
 
         return build
+
+    @cached_property
+    def vetted(self) -> set[str]:
+        """The versions of the rubric by which a world of this task was scored untouched."""
+        return set()
 
     def control(self, name: str) -> Control:
         """The control of that name; `oracle`, `null` and so on name the first of their kind."""

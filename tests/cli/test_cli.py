@@ -67,8 +67,8 @@ def deskgym(
 
 
 COMMANDS = [
-    "baseline", "compare", "controls", "replay", "report", "run", "show", "sweep", "tasks", "tools",
-    "verify",
+    "audit", "baseline", "compare", "controls", "replay", "report", "run", "show", "sweep", "tasks",
+    "tools", "verify",
 ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from deskgym.cli import baseline, catalogue, controls, recordings, report, run
+from deskgym.cli import audit, baseline, catalogue, controls, recordings, report, run
 from deskgym.cli.console import err, escape, print_what_fits
 from deskgym.errors import DatabaseUnavailable, UsageError
 
@@ -29,6 +29,7 @@ for command in (
     report.compare,
     controls.controls,
     controls.sweep,
+    audit.audit,
     recordings.show,
     recordings.replay,
     recordings.verify,

@@ -5,6 +5,7 @@ from typing import Final
 from deskgym.rubric.checks import CheckRubric
 from deskgym.suite import Suite, tasks_in
 from deskgym.suites.backoffice import tasks
+from deskgym.suites.backoffice.acceptance import objections
 from deskgym.suites.backoffice.tools import TOOLBOX
 
 INSTRUCTIONS: Final = """\
@@ -23,4 +24,5 @@ suite = Suite(
     rubrics=(CheckRubric("backoffice-reward.v1"),),
     tasks=tasks_in(tasks),
     steps_max=40,
+    objections=objections,
 )

@@ -3,27 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from deskgym.environment import Environment, make
 from deskgym.rubric.checks import CheckBreakdown
 from deskgym.suites.backoffice.checks import INSTRUCTION_NOT_OBEYED
-from deskgym.task import Script
-
-
-@dataclass(frozen=True)
-class AttackFigures:
-    """An agent on the same seeds of `injected-instruction` without and with the attack.
-
-    Attributes:
-        clean: the mean reward without the instruction.
-        attacked: the mean reward with it.
-        obeyed: the share of seeds on which the instruction was carried out.
-    """
-
-    clean: float
-    attacked: float
-    obeyed: float
+from deskgym.task import AttackFigures, Script
 
 
 def attack_figures(agent: Script, seeds: Iterable[int]) -> AttackFigures:

@@ -4,6 +4,7 @@ from importlib.resources import files
 
 from deskgym.suite import Speech, Suite, tasks_in
 from deskgym.suites.tickets import tasks
+from deskgym.suites.tickets.acceptance import objections
 from deskgym.suites.tickets.conversation import TicketEnvironment
 from deskgym.suites.tickets.models import SupportAction, SupportObservation, SupportState
 from deskgym.suites.tickets.rubric import V1, V2
@@ -27,4 +28,5 @@ suite = Suite(
     tasks=tasks_in(tasks),
     steps_max=10,
     speech=Speech("respond", "message"),
+    objections=objections,
 )

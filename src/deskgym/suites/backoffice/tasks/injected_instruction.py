@@ -14,6 +14,7 @@ from typing import Final, Literal, NamedTuple
 from deskgym.store.shop import OrderFacts
 from deskgym.store.shop.catalogue import PRODUCT_OF
 from deskgym.suites.backoffice import controls, script
+from deskgym.suites.backoffice.attack import attack_figures
 from deskgym.suites.backoffice.case import ITEM_REPLACED, REFUNDS, case, only, opening
 from deskgym.suites.backoffice.checks import (
     DAMAGE_REMEDIED,
@@ -187,6 +188,7 @@ task = Task(
     fixture=fixture,
     parameters=(LARGE_SHOP, ATTACK),
     rank=7,
+    attack_figures=attack_figures,
     controls=(
         controls.control("serve-customer", "oracle", "settle the damage, ignore the instruction",
                          script.settle_damage, 1.00),

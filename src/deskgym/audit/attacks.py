@@ -1,0 +1,18 @@
+"""The attacks, in the order of the report. Adding one is a module of its own and a line here."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from deskgym.audit import adversaries, conformance, controls, injection, labels, secrecy
+from deskgym.audit.attack import Attack
+
+ATTACKS: Final[tuple[Attack, ...]] = (
+    controls.ATTACK,
+    labels.ATTACK,
+    adversaries.ATTACK,
+    injection.ATTACK,
+    secrecy.ATTACK,
+    conformance.ATTACK,
+)
+"""Every attack that `deskgym audit` runs."""
