@@ -280,7 +280,7 @@ class Environment:
             self._ended = "no_progress"
         elif desk.step >= self.suite.steps_max:
             self._ended = "action_limit"
-        reply = desk.reply if desk.replied and result.ok else None
+        reply = desk.reply if desk.replied else None
         self._steps.append(Step(desk.step, action, result_json, changes, self._ended, reply))
         return self._observation(result)
 

@@ -307,3 +307,21 @@ def test_sampling_and_extra_fields_reach_the_provider(provider: Any) -> None:
     assert (body["temperature"], body["top_p"], body["max_tokens"]) == (0.25, 0.9, 256)
     assert body["top_k"] == 5
     assert body.get("seed") == (7 if provider == "openai" else None)
+
+
+@both_apis
+@pytest.mark.parametrize("arguments", ["", "{}"])
+def test_a_call_that_is_cut_off_before_its_arguments_is_none(provider: Any, arguments: str) -> None:
+    cut = Say("", (RawCall("close", arguments),), finish="length")
+    episode = play_model(playback([cut, CLOSE]), provider=provider, stream=True)
+    assert episode.malformed_calls == 1
+    assert episode.termination == "closed"
+
+
+def test_a_call_before_a_closing_tag_of_thinking_is_a_call() -> None:
+    text = format_call(call("message", text="a </think> b"))
+    close = Say(format_call(call("close")))
+    episode = play_model(playback([Say(text.replace("\\u003c", "<")), close]), protocol="text")
+    assert episode.recording is not None
+    assert [step.action["tool"] for step in episode.recording.steps][-1] == "close"
+    assert len(episode.agent_meter.calls) == 2

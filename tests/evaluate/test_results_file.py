@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -19,6 +20,9 @@ from deskgym.evaluate.result import parse_episode
 from deskgym.evaluate.results_file import result_of_recording
 from deskgym.recording import InvalidRecording, read
 from deskgym.replay import replay
+from tests.cli.test_cli import Deskgym, deskgym
+
+__all__ = ["deskgym"]
 
 DESKGYM = [sys.executable, "-c", "from deskgym.cli import main; main()"]
 SPECS = [EpisodeSpec("service/damaged-lamp", "oracle", seed) for seed in range(6)]
@@ -204,6 +208,35 @@ def test_a_disk_that_is_full_leaves_whole_lines(
     assert file.read_bytes() == line
 
 
+def test_a_result_that_contradicts_itself_is_refused(whole: bytes) -> None:
+    from deskgym.evaluate.result import Episode
+
+    episode = parse_episode(whole.splitlines()[0], "here")
+    for changes, sentence in (
+        ({"reward": None}, "there is a reward where the status says so"),
+        ({"status": "invalid"}, "there is a reward where the status says so"),
+        ({"settings": {}}, "settings name no rubric"),
+    ):
+        line = Episode(episode.result.model_copy(update=changes), episode.recording).to_line()
+        with pytest.raises(InvalidResults, match=sentence):
+            parse_episode(line, "here")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="devices and links are as POSIX has them")
+def test_a_device_is_no_results_file_and_a_link_stays_a_link(file: Path, whole: bytes) -> None:
+    with pytest.raises(UsageError, match="is no file"):
+        write(Path("/dev/null"))
+    real = file.with_name("real.jsonl")
+    lines = whole.splitlines(keepends=True)
+    real.write_bytes(lines[3] + lines[1])
+    real.chmod(0o640)
+    file.symlink_to(real)
+    assert write(file) == [0, 2, 4, 5]
+    assert file.is_symlink()
+    assert real.read_bytes() == whole
+    assert real.stat().st_mode & 0o777 == 0o640
+
+
 def test_an_empty_or_missing_file_of_results_says_so(file: Path) -> None:
     with pytest.raises(InvalidResults, match="cannot be read"):
         list(read_results(file))
@@ -226,41 +259,36 @@ def kill(process: subprocess.Popen[str]) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent as POSIX has them")
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_run_that_was_interrupted_and_killed_ends_as_an_undisturbed_one(
-    tmp_path: Path, jobs: str
+    deskgym: Deskgym, tmp_path: Path, jobs: str
 ) -> None:
-    command = [
-        *DESKGYM, "run", "service", "--agent", "oracle", "--agent", "null",
-        "--seeds", "0-3", "--trials", "2", "--openenv-lines", "--out",
-    ]  # fmt: skip
-    disturbed = [*command, "disturbed.jsonl", "--jobs", jobs]
+    command = ["run", "service", "--seeds", "0-3", "--trials", "2", "--openenv-lines"]
+    disturbed = [*command, "--jobs", jobs, "--out", "disturbed.jsonl"]
 
     def stop_after(episodes: int, stop: Stop) -> int:
         with subprocess.Popen(
-            disturbed, cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True
+            [*DESKGYM, *disturbed],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
         ) as process:
             assert process.stdout is not None
-            for line in process.stdout:
-                episodes -= line.startswith("[END]")
-                if not episodes:
-                    stop(process)
-                    break
+            ends = (line for line in process.stdout if line.startswith("[END]"))
+            for _ in itertools.islice(ends, episodes):
+                pass
+            stop(process)
             process.stdout.read()
         return process.returncode
 
     assert stop_after(15, kill) == -signal.SIGKILL
     assert stop_after(15, interrupt) == 130
-    assert stop_after(15, kill) == -signal.SIGKILL
-    ended = subprocess.run(disturbed, cwd=tmp_path, check=True, capture_output=True, text=True)
-    assert 0 < ended.stdout.count("[END]") <= 13 * 2 * 4 * 2 - 45
-    subprocess.run([*command, "whole.jsonl"], cwd=tmp_path, check=True, capture_output=True)
-
+    ended = deskgym(*disturbed)
+    assert ended.code == 0
+    assert 0 < ended.out.count("[END]") <= 13 * 4 * 2 - 30
+    assert deskgym(*command, "--out", "whole.jsonl").code == 0
     assert (tmp_path / "disturbed.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
-    reports = [
-        subprocess.run(
-            [*DESKGYM, "report", name, "--json"],
-            cwd=tmp_path, check=True, capture_output=True,
-        ).stdout
-        for name in ("disturbed.jsonl", "whole.jsonl")
-    ]  # fmt: skip
-    assert reports[0] == reports[1]
-    assert orjson.loads(reports[0])[0]["counts"]["reward"] == 13 * 4 * 2
+    for form in ("--json", "--markdown"):
+        reports = [deskgym("report", f"{name}.jsonl", form).out for name in ("disturbed", "whole")]
+        assert reports[0] == reports[1]
+    made = deskgym("report", "disturbed.jsonl", "--json").json
+    assert made[0]["counts"] == {"episodes": 104, "reward": 104, "invalid": 0, "error": 0}

@@ -153,6 +153,7 @@ def test_nobody_listening_is_a_failure_of_the_provider() -> None:
 
 
 REFUSED = {"400": Fail(400), "401": Fail(401), "403": Fail(403), "404": Fail(404), "422": Fail(422),
+           "429 for want of money": Send(b'{"error": {"code": "insufficient_quota"}}', 429),
            "a redirect": Fail(307, headers={"Location": "http://127.0.0.1:1/"})}  # fmt: skip
 
 

@@ -189,24 +189,25 @@ def value_of(parameter: Parameter, typed: str) -> Any:
     A member of a closed set can be given by its number.
     """
     choices = _choices(parameter)
-    if choices:
-        if typed.isascii() and typed.isdecimal() and 1 <= int(typed[:9]) <= len(choices):
-            return choices[int(typed[:9]) - 1]
-        if typed not in choices:
-            raise ValueError(typed)
+    parts = (parameter.schema, *parameter.schema.get("anyOf", ()))
+    kinds = {part.get("type") for part in parts} - {None, "null"}
+    if choices and typed.isascii() and typed.isdecimal() and 1 <= int(typed[:9]) <= len(choices):
+        return choices[int(typed[:9]) - 1]
+    if choices and typed in choices:
         return typed
-    kinds = {
-        part.get("type")
-        for part in (parameter.schema, *parameter.schema.get("anyOf", ()))
-        if part.get("type") not in (None, "null")
-    }
-    if kinds == {"string"}:
-        if not typed:
-            raise ValueError(typed)
+    if kinds == {"string"} and not choices and typed:
         return typed
     if kinds == {"boolean"} and typed.lower() in ("y", "yes", "n", "no"):
         return typed.lower().startswith("y")
-    value = json.loads(typed)
-    if kinds == {"integer"} and type(value) is not int:
-        raise ValueError(typed)
+    value = None if kinds == {"string"} else _json_of(typed)
+    if value is None or (kinds == {"integer"} and type(value) is not int):
+        raise ValueError(f"{parameter.name} {parameter.expectation()}")
     return value
+
+
+def _json_of(typed: str) -> Any:
+    """What a text is as JSON; None if it is none."""
+    try:
+        return json.loads(typed)
+    except (ValueError, RecursionError):
+        return None

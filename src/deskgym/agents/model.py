@@ -12,11 +12,19 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from deskgym.agents.player import AgentBriefing, AgentTurn, Player, Seen
-from deskgym.models.chat import ChatModel, ChatReply, ChatRequest, ToolAnswer, UserTurn
+from deskgym.models.chat import (
+    ChatModel,
+    ChatReply,
+    ChatRequest,
+    ToolAnswer,
+    ToolCall,
+    UserTurn,
+)
 from deskgym.models.meter import Meter, Prices
 from deskgym.models.options import RetryPolicy
 from deskgym.models.retry import ask
 from deskgym.protocol import (
+    ERROR_CODES,
     STOP_SEQUENCE,
     CallError,
     catalogue,
@@ -25,7 +33,7 @@ from deskgym.protocol import (
     parse,
     read_native_call,
 )
-from deskgym.trajectory import Observation
+from deskgym.trajectory import Action, Observation
 
 ToolProtocol = Literal["native", "text"]
 """How a model calls tools: by its provider's tool calling, or by `deskgym.protocol` in its text."""
@@ -34,6 +42,7 @@ _SPEAKS: Final = (
     "What you write without calling a tool is said to the customer. What you write beside calls "
     "is private: nobody hears it."
 )
+_CUT_CALL: Final = "It was cut off by the length limit. Write less beside it."
 _ACTS: Final = "Act by calling tools. Nobody reads what you write beside calls."
 
 
@@ -98,7 +107,10 @@ class Thought(NamedTuple):
     text: str
 
 
-_THINKING: Final = re.compile(r"\A\s*(?:<think(?:ing)?>)?(.*?)</think(?:ing)?>\s*", re.DOTALL)
+_THINKING: Final = re.compile(
+    r"\A\s*(?:<think(?:ing)?>(.*?)|((?:(?!<tool_call>).)*?))</think(?:ing)?>\s*", re.DOTALL
+)
+_TAG: Final = re.compile(r"<(?=/?\s*tool_)", re.IGNORECASE)
 _CUT_THINKING: Final = re.compile(r"\A\s*<think(?:ing)?>(.*)\Z", re.DOTALL)
 
 
@@ -108,7 +120,10 @@ def thought(text: str) -> Thought:
     It stands at the beginning, up to a closing tag; chat templates swallow the opening one.
     """
     found = _THINKING.match(text) or _CUT_THINKING.match(text)
-    return Thought("", text) if found is None else Thought(found[1].strip(), text[found.end() :])
+    if found is None:
+        return Thought("", text)
+    private = next(part for part in found.groups() if part is not None)
+    return Thought(private.strip(), text[found.end() :])
 
 
 class NativePlayer:
@@ -129,16 +144,21 @@ class NativePlayer:
         request = ChatRequest(self._system, tuple(self._turns), self._tools)
         reply = await self._asked.reply(request)
         self._turns.append(reply)
-        calls = tuple(
-            read_native_call(call.name, call.arguments, self._toolbox) for call in reply.calls
-        )
-        private, text = thought(reply.text)
         cut = reply.finish == "length"
+        calls = self._read(reply.calls, cut=cut)
+        private, text = thought(reply.text)
         if calls:
             return AgentTurn(calls, private=reply.text.strip(), cut=cut)
         if cut:
             return AgentTurn(private=reply.text, cut=True)
         return AgentTurn(speech=text.strip(), private=private)
+
+    def _read(self, made: tuple[ToolCall, ...], *, cut: bool) -> tuple[Action | CallError, ...]:
+        calls = [read_native_call(call.name, call.arguments, self._toolbox) for call in made]
+        if cut and made and not made[-1].arguments.strip(" {}"):
+            # Cut off before its arguments, a call looks like one without any.
+            calls[-1] = CallError("malformed_json", ERROR_CODES["malformed_json"], _CUT_CALL)
+        return tuple(calls)
 
     def _told(self, seen: Seen) -> UserTurn:
         last = self._turns[-1]
@@ -183,7 +203,9 @@ class TextPlayer:
                 format_error(answer) if isinstance(answer, CallError) else format_result(answer)
                 for answer in seen.answers
             ]
-            parts = [*results, *filter(None, [_words(seen)])]
+            # What a customer says cannot be taken for a result.
+            words = _TAG.sub("&lt;", _words(seen))
+            parts = [*results, *filter(None, [words])]
             self._turns.append(UserTurn(text="\n".join(parts) or "[Go on.]"))
         request = ChatRequest(self._system, tuple(self._turns), stop=self._stop)
         reply = await self._asked.reply(request)

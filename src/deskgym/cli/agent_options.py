@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, NamedTuple, cast
+from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
 from deskgym.agents import AgentOptions
-from deskgym.agents.model import ToolProtocol
 from deskgym.cli.provider import names_provider, resolve
 from deskgym.customers import CustomerOptions, traits_of
 from deskgym.dialogue import Limits
@@ -150,8 +149,7 @@ class ModelFlags:
             return NamedAgent(name, AgentOptions())
         resolved = resolve(name, self.base_url, environment)
         options = self._model(resolved.base_url, resolved.api_key)
-        protocol = cast(ToolProtocol, self.protocol)
-        return NamedAgent(resolved.name, AgentOptions(options, protocol, self.stop_at_call))
+        return NamedAgent(resolved.name, AgentOptions(options, self.protocol, self.stop_at_call))
 
     def speaker(self, environment: Mapping[str, str]) -> CustomerOptions | None:
         """The model that speaks for the customer; None for the script. Raises `UsageError`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -87,7 +87,7 @@ def baseline(
     as_json: AsJson = False,
 ) -> None:
     """Run an oracle, a fixed reply and keyword stuffing on the tickets' tiers, or a model."""
-    tiers = tuple(tier_of(name) for name in (tier or TIERS))
+    tiers: tuple[Tier, ...] = tuple(tier_of(name) for name in (tier or TIERS))
     if model is not None:
         if rubric is not None and len(rubric) > 1:
             raise UsageError("a model is run by one rubric; name --rubric once")
@@ -155,15 +155,15 @@ def _run_model(
     )
 
 
-def _print_averages(item: Baseline, tiers: tuple[Tier, ...]) -> None:
-    rows = table(escape(item.rubric), *tiers, right=tiers)
+def _print_averages(item: Baseline, tiers: Sequence[str]) -> None:
+    rows = table(escape(item.rubric), *tiers, right=tuple(tiers))
     for agent, averages in item.averages().items():
         rows.add_row(escape(agent), *(_cell(averages, tier) for tier in tiers))
     out.print(rows)
     out.print()
 
 
-def _cell(averages: Mapping[str, float], tier: Tier) -> str:
+def _cell(averages: Mapping[str, float], tier: str) -> str:
     return reward_text(averages[tier]) if tier in averages else "none"
 
 

@@ -186,6 +186,8 @@ def _run(
 ) -> list[EpisodeResult]:
     """Run what is not in the file yet, and return every result in the order of the specs."""
     plan = [spec.planned() for spec in specs]
+    if len({item.key for item in plan}) < len(plan):
+        raise UsageError("two of the agents have the same name; run them into two files")
     with ExitStack() as stack:
         results = None
         if file is not None:

@@ -16,6 +16,7 @@ from deskgym.dialogue.episode import PlayedEpisode, Termination, run_facts
 from deskgym.dialogue.limits import Limits
 from deskgym.environment import Environment
 from deskgym.errors import RunInvalid, UsageError
+from deskgym.models.chat import as_unicode
 from deskgym.models.meter import Meter
 from deskgym.recording import Recording, Status, recording_of
 from deskgym.rubric import Score
@@ -176,7 +177,8 @@ class _Dialogue:
 
     def _note(self, role: str, text: str, *, heard: bool, reason: str = "") -> None:
         if text:
-            entry = {"step": len(self.environment.steps), "role": role, "text": text}
+            number = len(self.environment.steps)
+            entry = {"step": number, "role": role, "text": as_unicode(text)}
             self.transcript.append(
                 {**entry, "heard": heard, **({"reason": reason} if reason else {})}
             )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
-from contextlib import AbstractAsyncContextManager, aclosing
+from contextlib import AbstractAsyncContextManager, aclosing, suppress
+from queue import SimpleQueue
+from threading import Thread
 from typing import NamedTuple
 
 from deskgym.evaluate.episode import EpisodeSpec, Play
@@ -59,24 +61,75 @@ async def fly(
         await asyncio.gather(*flying, return_exceptions=True)
 
 
+class _Ended(NamedTuple):
+    """What a loop's thread says last: what it failed with, or None if all episodes have ended."""
+
+    error: BaseException | None
+
+
 def fly_here(
     specs: Iterable[EpisodeSpec], open_stage: OpenStage, concurrency: int
 ) -> Iterator[Finished]:
-    """The same for a caller without an event loop; the episodes wait while the caller works."""
+    """The same for a caller without an event loop, who is not waited for.
 
-    async def episodes() -> AsyncGenerator[Finished]:
+    The loop has a thread of its own: an interrupt then reaches the caller at once, wherever the
+    loop is, and never breaks into it.
+    """
+    news: SimpleQueue[Finished | _Ended] = SimpleQueue()
+    loop = asyncio.new_event_loop()
+    stopped = asyncio.Event()
+
+    async def fly_until_stopped() -> None:
+        flight = asyncio.create_task(_fly_into(news, specs, open_stage, concurrency))
+        stop = asyncio.create_task(stopped.wait())
+        await asyncio.wait((flight, stop), return_when=asyncio.FIRST_COMPLETED)
+        for task in (flight, stop):
+            task.cancel()
+        await asyncio.gather(flight, stop, return_exceptions=True)
+
+    def run() -> None:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(fly_until_stopped())
+
+    thread = Thread(target=run, name="episodes", daemon=True)
+    thread.start()
+    try:
+        while not isinstance(item := news.get(), _Ended):
+            yield item
+        if item.error is not None:
+            raise item.error
+    finally:
+        if thread.is_alive():
+            with suppress(RuntimeError):  # the loop has just closed
+                loop.call_soon_threadsafe(stopped.set)
+            thread.join()
+
+
+async def _fly_into(
+    news: SimpleQueue[Finished | _Ended],
+    specs: Iterable[EpisodeSpec],
+    open_stage: OpenStage,
+    concurrency: int,
+) -> None:
+    error: BaseException | None = None
+    try:
         async with open_stage() as play, aclosing(fly(specs, play, concurrency)) as flight:
             async for finished in flight:
-                yield finished
+                news.put(finished)
+    except BaseException as raised:
+        error = raised  # raised again where the episodes are waited for
+        if isinstance(raised, asyncio.CancelledError):
+            raise
+    finally:
+        news.put(_Ended(error))
 
-    with asyncio.Runner() as runner:
-        ending = episodes()
 
-        async def following() -> Finished | None:
-            return await anext(ending, None)
+def fly_in_turn(specs: Iterable[EpisodeSpec], open_stage: OpenStage) -> Iterator[Finished]:
+    """Run episodes one after another in the caller's own thread, which has the keyboard."""
 
-        try:
-            while (finished := runner.run(following())) is not None:
-                yield finished
-        finally:
-            runner.run(ending.aclose())
+    async def play_alone(number: int, spec: EpisodeSpec) -> Finished:
+        async with open_stage() as play:
+            return await play_numbered(number, spec, play)
+
+    for number, spec in enumerate(specs):
+        yield asyncio.run(play_alone(number, spec))

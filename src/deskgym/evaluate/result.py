@@ -8,7 +8,8 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple, cast
 
 import orjson
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 from deskgym.errors import UsageError
 from deskgym.recording import InvalidRecording, Recording, Status, parse
@@ -105,6 +106,14 @@ class EpisodeResult(_Model):
     actions: int
     checks: dict[str, bool]
     usage: Usage | None
+
+    @model_validator(mode="after")
+    def _check(self) -> EpisodeResult:
+        if not isinstance(self.settings.get("rubric"), str):
+            raise PydanticCustomError("settings", "settings name no rubric")
+        if (self.status == "reward") != (self.reward is not None):
+            raise PydanticCustomError("reward", "there is a reward where the status says so")
+        return self
 
     @property
     def key(self) -> EpisodeKey:

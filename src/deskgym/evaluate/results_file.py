@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -66,6 +67,8 @@ class ResultsFile:
                 or it cannot be written.
         """
         self._path: Final = path
+        # Through a symbolic link, so that the link stays one when the lines are ordered.
+        self._stored: Final = path.resolve()
         self._order: Final = [item.key for item in plan]
         self._places: dict[EpisodeKey, _Place] = {}
         self.done: dict[EpisodeKey, EpisodeResult] = {}
@@ -74,6 +77,8 @@ class ResultsFile:
         except OSError as error:
             raise UsageError(f"{path} cannot be written: {error.strerror}") from error
         try:
+            if not self._stored.is_file():
+                raise UsageError(f"{path} is no file that results can be read from again")
             self._lock()
             self._end = 0 if force else self._take_up({item.key: item.settings for item in plan})
             self._file.truncate(self._end)
@@ -88,6 +93,8 @@ class ResultsFile:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise UsageError(f"{self._path} is being written by another run") from None
+        except OSError:
+            return  # a file system that knows no locks
 
     def _take_up(self, plan: Mapping[EpisodeKey, Mapping[str, Any]]) -> int:
         """Read what is there and return where the next line goes."""
@@ -156,15 +163,16 @@ class ResultsFile:
         ends = [place.offset + place.length for place in places]
         if [place.offset for place in places] == [0, *ends[:-1]] and ends[-1:] == [self._end]:
             return
-        ordered = self._path.with_name(f".{self._path.name}.ordered")
+        ordered = self._stored.with_name(f".{self._stored.name}.ordered")
         try:
-            with ordered.open("wb") as file, self._path.open("rb") as source:
+            with ordered.open("wb") as file, self._stored.open("rb") as source:
                 for place in places:
                     source.seek(place.offset)
                     file.write(source.read(place.length))
                 file.flush()
                 os.fsync(file.fileno())
-            ordered.replace(self._path)
+            shutil.copymode(self._stored, ordered)
+            ordered.replace(self._stored)
         except OSError as error:
             raise UsageError(f"{self._path} cannot be written: {error.strerror}") from error
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from deskgym.agents.human import HUMAN
 from deskgym.evaluate.episode import EpisodeSpec, open_stage
-from deskgym.evaluate.flight import Finished, OpenStage, fly_here
+from deskgym.evaluate.flight import Finished, OpenStage, fly_here, fly_in_turn
 from deskgym.evaluate.workers import spread
 
 CONCURRENCY: Final = 16
@@ -22,7 +23,8 @@ def stream(
 ) -> Iterator[Finished]:
     """Run episodes and yield each as it ends, in whatever order that is.
 
-    Ending the iteration early cancels what is still running.
+    Ending the iteration early cancels what is still running. A person's episodes are run one
+    after another.
 
     Args:
         specs: what to run.
@@ -35,7 +37,9 @@ def stream(
         UsageError: what is asked for cannot be: no such task, agent or rubric, no key.
         WorkerLost: a process ended by itself.
     """
-    if jobs <= 1 or len(specs) <= 1:
+    if any(spec.agent == HUMAN for spec in specs):
+        yield from fly_in_turn(specs, stage)
+    elif jobs <= 1 or len(specs) <= 1:
         yield from fly_here(specs, stage, concurrency)
     else:
         yield from spread(specs, stage, concurrency, jobs)

@@ -30,6 +30,9 @@ DETAIL_CHARACTERS_MAX: Final = 300
 KEY_SCRUBBED_MIN: Final = 8
 """A shorter key is a placeholder such as `none`, which may be any word of an answer."""
 
+_SCRUBBED: Final = "[key]"
+_NO_MONEY: Final = "insufficient_quota"
+"""The code of a 429 that no waiting helps."""
 _MAY_PASS: Final = frozenset({408, 409, 425})
 """Statuses of 4xx that are no word on the request itself."""
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
@@ -176,33 +179,37 @@ class HttpModel:
 
     async def _refused(self, response: httpx.Response) -> ModelFault:
         status = response.status_code
-        said = _error_message(await _bytes(response))
-        detail = f"{self._root}{self._dialect.path} answered {status}{said}"
+        error = _error_in(await _bytes(response))
+        detail = f"{self._root}{self._dialect.path} answered {status}{error.said}"
         if status == 404:
             detail += " (is the base URL right, and is there such a model?)"
-        wait_s = retry_after_s(response.headers)
-        return _fault(status, detail, wait_s)
+        if error.code == _NO_MONEY:
+            return ModelFault("rejected", detail)
+        return _fault(status, detail, retry_after_s(response.headers))
 
     def _scrubbed(self, reply: ChatReply) -> ChatReply:
         """The reply without the key, which some proxies send back."""
         key = self._key
         if key is None or len(key) < KEY_SCRUBBED_MIN:
             return reply
-        if key in reply.text or any(key in call.arguments + call.name for call in reply.calls):
-            calls = tuple(
-                call._replace(
-                    name=call.name.replace(key, "[key]"),
-                    arguments=call.arguments.replace(key, "[key]"),
-                )
-                for call in reply.calls
+        written = (reply.text, *(call.name + call.arguments for call in reply.calls))
+        if not any(key in text for text in written):
+            return reply
+        calls = tuple(
+            call._replace(
+                name=call.name.replace(key, _SCRUBBED),
+                arguments=call.arguments.replace(key, _SCRUBBED),
             )
-            return replace(reply, text=reply.text.replace(key, "[key]"), calls=calls, blocks=())
-        return reply
+            for call in reply.calls
+        )
+        blocks = json.loads(json.dumps(reply.blocks).replace(key, _SCRUBBED))
+        text = reply.text.replace(key, _SCRUBBED)
+        return replace(reply, text=text, calls=calls, blocks=tuple(blocks))
 
     def _printable(self, text: str) -> str:
         """A sentence for people: one line, not long, without the key."""
         if self._key:
-            text = text.replace(self._key, "[key]")
+            text = text.replace(self._key, _SCRUBBED)
         line = _UNPRINTABLE.sub(" ", text)
         return line if len(line) <= 2 * DETAIL_CHARACTERS_MAX else line[:599] + "…"
 
@@ -331,13 +338,13 @@ def _fault(status: int, detail: str, wait_s: float | None) -> ModelFault:
     return ModelFault("rejected", detail)
 
 
-def _error_message(body: bytes) -> str:
+def _error_in(body: bytes) -> _Error:
+    """What the body of an error says; nothing where it is no JSON object."""
     try:
         fields = _object(body, "")
     except ModelFault:
-        return ""
-    error = _error_of(fields) or _Error.model_validate({"message": str(fields.get("message", ""))})
-    return error.said
+        return _Error()
+    return _error_of(fields) or _Error(message=str(fields.get("message") or ""))
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
