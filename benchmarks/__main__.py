@@ -8,7 +8,16 @@ from collections.abc import Callable, Iterator
 
 import apsw
 
-from benchmarks import backoffice, evaluation, imports, memory, scaling, service, tickets
+from benchmarks import (
+    backoffice,
+    evaluation,
+    imports,
+    memory,
+    runstore,
+    scaling,
+    service,
+    tickets,
+)
 from benchmarks.measure import Figure
 
 BENCHMARKS: dict[str, Callable[[], Iterator[Figure]]] = {
@@ -19,6 +28,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Figure]]] = {
     "memory": memory.figures,
     "evaluation": evaluation.figures,
     "scaling": scaling.figures,
+    "runstore": runstore.figures,
 }
 
 

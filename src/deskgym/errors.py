@@ -7,8 +7,13 @@ DeskgymError
 │   ├── InvalidParameter      a task's parameter out of its limits
 │   ├── InvalidDefinition     a tool, task or suite that is declared wrongly
 │   ├── InvalidDatabase       a database URL that names none, or a server that cannot serve
-│   └── MissingExtra          a part of deskgym that is not installed
+│   ├── MissingExtra          a part of deskgym that is not installed
+│   ├── UnknownEpisode        an episode that the run store does not hold
+│   ├── EpisodeClosed         an action on an episode that was closed or expired
+│   ├── StepConflict          a step number that is taken by another action, or out of turn
+│   └── TooManyEpisodes       a live episode more than the limit allows
 ├── DatabaseUnavailable       a server that does not answer, or no more; nothing was lost
+├── DatabaseDamaged           stored rows that are not what was written, or do not replay
 ├── StoreError                the store refused a statement
 │   └── ConstraintViolation   a row that the schema does not allow
 ├── Refusal                   raised by a tool: a code and a sentence for the agent
@@ -73,8 +78,36 @@ class MissingExtra(UsageError):
         self.extra = extra
 
 
+class UnknownEpisode(UsageError):
+    """An episode that the run store does not hold: never made, or pruned."""
+
+
+class EpisodeClosed(UsageError):
+    """An action on an episode that its caller closed, or that stood idle for too long."""
+
+
+class StepConflict(UsageError):
+    """A step number that is taken by another action, or that would leave a gap.
+
+    Attributes:
+        expected: the number of the episode's next step.
+    """
+
+    def __init__(self, message: str, expected: int) -> None:
+        super().__init__(message)
+        self.expected = expected
+
+
+class TooManyEpisodes(UsageError):
+    """A live episode more than the limit allows; one has to end first."""
+
+
+class DatabaseDamaged(DeskgymError):
+    """Stored rows that are not what was written, or an episode that does not come out again."""
+
+
 class DatabaseUnavailable(DeskgymError):
-    """A database server that does not answer, or no more.
+    """A database that does not answer, or no more, or is busy for too long.
 
     Nothing is lost: the step that it interrupted did not happen, and can be taken again once the
     server is back.

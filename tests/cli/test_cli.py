@@ -67,8 +67,8 @@ def deskgym(
 
 
 COMMANDS = [
-    "audit", "baseline", "compare", "controls", "replay", "report", "run", "show", "sweep", "tasks",
-    "tools", "verify",
+    "audit", "baseline", "compare", "controls", "database", "replay", "report", "run", "show",
+    "sweep", "tasks", "tools", "verify",
 ]  # fmt: skip
 
 
@@ -89,6 +89,7 @@ def test_every_command_is_documented() -> None:
     page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
     documented = sorted(re.findall(r"^## deskgym (\w+)$", page, re.MULTILINE))
     registered = [getattr(item.callback, "__name__", "") for item in cli.app.registered_commands]
+    registered += [str(item.name) for item in cli.app.registered_groups]
     assert documented == sorted(registered) == COMMANDS
 
 
@@ -321,3 +322,93 @@ def test_a_pipe_gets_lines_of_a_readable_width_unless_columns_says_otherwise() -
     pipe = io.StringIO()
     assert [columns_of(pipe, asked) for asked in (None, "", "0", "wide")] == [PIPED_COLUMNS] * 4
     assert columns_of(pipe, "80") is None
+
+
+def test_without_a_database_nothing_is_kept(
+    deskgym: Deskgym, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DESKGYM_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.delenv("DESKGYM_DATABASE_URL", raising=False)
+    assert deskgym("run", "service/damaged-lamp").code == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_is_kept_listed_shown_and_replayed(
+    deskgym: Deskgym, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DESKGYM_DATABASE_URL", "sqlite:///kept/runs.db")
+    ran = deskgym("run", "service/damaged-lamp", "--seeds", "0-2", "--json")
+    assert ran.code == 0
+    run = ran.json["run"]
+    listed = deskgym("database", "list", "--json").json
+    assert [item["seed"] for item in listed["recordings"]] == [2, 1, 0]
+    assert {item["evaluation"] for item in listed["recordings"]} == {run}
+    first = listed["recordings"][-1]["id"]
+    assert "seed 0, agent oracle" in deskgym("show", first).out
+    assert deskgym("show", run, "--episode", "3", "--json").json["header"]["seed"] == 2
+    replayed = deskgym("replay", run, "--json")
+    assert [item["difference"] for item in replayed.json] == [None] * 3
+    page = deskgym("database", "list", "--limit", "2", "--json").json["next"]
+    assert len(deskgym("database", "list", "--page", page, "--json").json["recordings"]) == 1
+    assert "kept as" in deskgym("run", "service/damaged-lamp").words
+    unknown = deskgym("show", "nothing")
+    assert unknown.code == 2
+    assert "keeps no recording" in " ".join(unknown.err.split())
+
+
+def test_a_database_is_made_checked_and_pruned(deskgym: Deskgym, tmp_path: Path) -> None:
+    url = ("--database", "sqlite:///runs.db")
+    absent = deskgym("database", "check", *url)
+    assert absent.code == 1
+    assert "database init" in absent.out
+    assert "schema 0001 made" in deskgym("database", "init", *url).words
+    assert "newest schema" in deskgym("database", "init", *url).words
+    deskgym("run", "service/damaged-lamp", *url)
+    checked = deskgym("database", "check", *url, "--json")
+    assert checked.code == 0
+    assert checked.json["rows"]["recordings"] == 1
+    assert "1 recording" in deskgym("database", "prune", "--older-than-days", "0", *url).out
+    assert deskgym("database", "list", *url, "--json").json["total"] == 0
+    import sqlite3
+
+    deskgym("run", "service/damaged-lamp", *url)
+    connection = sqlite3.connect(tmp_path / "runs.db")
+    with connection:
+        connection.execute("UPDATE documents SET document = replace(document, 'S-410', 'S-411')")
+    connection.close()
+    forged = deskgym("database", "check", *url)
+    assert forged.code == 1
+    assert "FAILS" in forged.out
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("mysql://u:hunter2@h/n", "no database of the kind 'mysql'"),
+        ("postgresql://u:hunter2@127.0.0.1:1/n", "cannot be reached"),
+        ("runs.db", "no database URL"),
+    ],
+)
+def test_a_database_that_cannot_serve_is_a_wrong_use(deskgym: Deskgym, url: str, says: str) -> None:
+    for command in (("run", "service/damaged-lamp"), ("database", "check")):
+        refused = deskgym(*command, "--database", url)
+        assert refused.code == 2
+        assert says in " ".join(refused.err.split())
+        assert "hunter2" not in refused.out + refused.err
+
+
+def test_worlds_of_every_command_live_in_a_server_that_is_named(
+    deskgym: Deskgym, own_database: str
+) -> None:
+    url = ("--database", own_database)
+    deskgym("run", "service/two-full-captures", "--out", "runs.jsonl")
+    for command in (
+        ("controls", "service/two-full-captures"),
+        ("baseline", "--seeds", "0", "--tier", "easy"),
+        ("replay", "runs.jsonl"),
+        ("run", "service/two-full-captures", "--jobs", "2", "--seeds", "0-1"),
+    ):
+        in_memory = deskgym(*command)
+        in_server = deskgym(*command, *url)
+        assert in_server.code == in_memory.code == 0
+        assert in_server.out.partition("\n\nkept as")[0].strip() == in_memory.out.strip()

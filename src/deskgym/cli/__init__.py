@@ -9,9 +9,18 @@ import sys
 
 import typer
 
-from deskgym.cli import audit, baseline, catalogue, controls, recordings, report, run
+from deskgym.cli import (
+    audit,
+    baseline,
+    catalogue,
+    controls,
+    database,
+    recordings,
+    report,
+    run,
+)
 from deskgym.cli.console import err, escape, print_what_fits
-from deskgym.errors import DatabaseUnavailable, UsageError
+from deskgym.errors import DatabaseDamaged, DatabaseUnavailable, UsageError
 
 app = typer.Typer(
     help="Environments and a benchmark for agents that do customer service and back-office work. "
@@ -36,6 +45,7 @@ for command in (
     baseline.baseline,
 ):
     app.command()(command)
+app.add_typer(database.app, name="database")
 
 
 def main() -> None:
@@ -43,12 +53,9 @@ def main() -> None:
     print_what_fits()
     try:
         app()
-    except UsageError as error:
+    except (UsageError, DatabaseUnavailable, DatabaseDamaged) as error:
         err.print(f"[bold red]deskgym:[/] {escape(str(error))}")
         sys.exit(2)
-    except DatabaseUnavailable as error:
-        err.print(f"[bold red]deskgym:[/] {escape(str(error))}")
-        sys.exit(1)
     except BrokenPipeError:
         sys.stderr.close()  # the reader of a pipe has gone, as `| head` does
         sys.exit(1)

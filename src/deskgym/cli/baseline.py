@@ -22,6 +22,7 @@ from deskgym.cli.console import (
     reward_text,
     table,
 )
+from deskgym.cli.keeping import Worlds, worlds_in
 from deskgym.cli.provider import resolve
 from deskgym.errors import UsageError
 from deskgym.evaluate.ticket_baseline import EPISODES, SAMPLING, ModelBaseline
@@ -84,6 +85,7 @@ def baseline(
             help="Save the scores here; those of a model go to baseline_scores.json by default.",
         ),
     ] = None,
+    database: Worlds = None,
     as_json: AsJson = False,
 ) -> None:
     """Run an oracle, a fixed reply and keyword stuffing on the tickets' tiers, or a model."""
@@ -101,7 +103,10 @@ def baseline(
     if base_url is not None:
         raise UsageError("--base-url is where a model is; --model names one")
     chosen = parse_seeds(seeds or f"0-{len(TICKETS) - 1}")
-    done = [run_baseline(version, tiers, chosen) for version in (rubric or [None])]
+    with worlds_in(database) as engine:
+        done = [
+            run_baseline(version, tiers, chosen, engine=engine) for version in (rubric or [None])
+        ]
     scores = [item.to_dict() for item in done]
     if file is not None:
         _save(file, scores)

@@ -21,6 +21,7 @@ from deskgym.cli.console import (
     table,
     tracked,
 )
+from deskgym.cli.keeping import Worlds, worlds_in
 from deskgym.errors import UsageError
 from deskgym.evaluate import ControlRun, run_controls, run_sweep
 from deskgym.rubric import Verdict
@@ -40,15 +41,20 @@ Rubrics = Annotated[
 
 
 def controls(
-    name: Name = None, seeds: Seeds = "0", rubric: Rubrics = None, as_json: AsJson = False
+    name: Name = None,
+    seeds: Seeds = "0",
+    rubric: Rubrics = None,
+    database: Worlds = None,
+    as_json: AsJson = False,
 ) -> None:
     """Run the controls, scripted runs whose reward is known: expected against got, and why."""
     chosen = parse_seeds(seeds)
     found = find_tasks([name] if name else [])
     versions = sum(len(task.controls) * len(rubric or suite.rubrics) for suite, task in found)
     names = [f"{suite.name}/{task.name}" for suite, task in found]
-    runs = run_controls(names, seeds=chosen, rubrics=rubric or ())
-    done = list(tracked(runs, versions * len(chosen), "controls"))
+    with worlds_in(database) as engine:
+        runs = run_controls(names, seeds=chosen, rubrics=rubric or (), engine=engine)
+        done = list(tracked(runs, versions * len(chosen), "controls"))
     gates = _gates(done)
     if as_json:
         print_json([_as_json(item) for item in done])
@@ -231,6 +237,7 @@ def _as_json(item: ControlRun) -> dict[str, Any]:
 
 def sweep(
     suite: Annotated[str, typer.Argument(help="A suite that has a sweep.")],
+    database: Worlds = None,
     as_json: AsJson = False,
 ) -> None:
     """Run every script over a grid of parameters, against rewards worked out from the rules."""
@@ -238,7 +245,8 @@ def sweep(
     if not owner.sweep:
         raise UsageError(f"the suite {suite} has no sweep; service has one")
     total = sum(len(case.rewards) for case in owner.sweep)
-    done = list(tracked(run_sweep(owner), total, "runs"))
+    with worlds_in(database) as engine:
+        done = list(tracked(run_sweep(owner, engine=engine), total, "runs"))
     failed = [item for item in done if not item.holds]
     if as_json:
         print_json([item.to_dict() for item in done])

@@ -12,6 +12,7 @@ import orjson
 import typer
 
 from deskgym.cli.console import AsJson, counted, escape, out, print_json, reward_text, table
+from deskgym.cli.keeping import Worlds, kept_recordings, worlds_in
 from deskgym.errors import UsageError
 from deskgym.evaluate import InvalidResults
 from deskgym.evaluate.results_file import check_results
@@ -20,7 +21,9 @@ from deskgym.replay import Replay, final_world, initial_world
 from deskgym.replay import replay as replay_recording
 
 FILE_HELP = "A file of recordings; @backoffice is the one that comes with that suite."
+KEPT_HELP = f"{FILE_HELP} With --database also the id of a recording, episode or run that it keeps."
 Files = Annotated[list[Path], typer.Argument(metavar="FILE", help=FILE_HELP)]
+KeptFiles = Annotated[list[Path], typer.Argument(metavar="FILE|ID", help=KEPT_HELP)]
 
 
 class Named(NamedTuple):
@@ -36,8 +39,11 @@ def shown_and_stored(file: Path) -> Named:
     return Named(name, shipped(name[1:]) if name.startswith("@") else file)
 
 
-def _located(file: Path) -> Iterator[Located]:
+def _located(file: Path, database: str | None = None) -> Iterator[Located]:
     name, path = shown_and_stored(file)
+    if database is not None and path == file and not file.exists():
+        yield from kept_recordings(database, name)
+        return
     for located in read(path):
         yield replace(located, where=located.where.replace(str(path), name, 1))
 
@@ -50,7 +56,7 @@ class WorldChoice(StrEnum):
 
 
 def show(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help=FILE_HELP)],
+    file: Annotated[Path, typer.Argument(metavar="FILE|ID", help=KEPT_HELP)],
     number: Annotated[
         int, typer.Option("--episode", min=1, help="Which recording of the file, from 1.")
     ] = 1,
@@ -60,10 +66,11 @@ def show(
     world: Annotated[
         WorldChoice | None, typer.Option(help="Show every row of the world, as JSON.")
     ] = None,
+    database: Worlds = None,
     as_json: AsJson = False,
 ) -> None:
     """Step through a recording: each call, its result, the rows that it changed, the score."""
-    located = _nth(file, number)
+    located = _nth(file, number, database)
     recording = located.recording
     if world is not None:
         pick = initial_world if world is WorldChoice.initial else final_world
@@ -82,9 +89,9 @@ def show(
         _print_footer(recording)
 
 
-def _nth(file: Path, number: int) -> Located:
+def _nth(file: Path, number: int, database: str | None) -> Located:
     count = 0
-    for count, located in enumerate(_located(file), start=1):
+    for count, located in enumerate(_located(file, database), start=1):
         if count == number:
             return located
     raise UsageError(f"{file} has {count} recordings, and no recording {number}")
@@ -182,7 +189,7 @@ def _replay_note(made: Replay) -> str:
 
 
 def replay(
-    files: Files,
+    files: KeptFiles,
     rubric: Annotated[
         str | None,
         typer.Option(help="Score with this version; the recording's own by default."),
@@ -190,6 +197,7 @@ def replay(
     explain: Annotated[
         bool, typer.Option("--explain", help="Print each score in full: what it is made of.")
     ] = False,
+    database: Worlds = None,
     as_json: AsJson = False,
 ) -> None:
     """Re-execute recordings in fresh worlds: every result, row, reward and digest must recur."""
@@ -204,9 +212,9 @@ def replay(
         right=("seed", "reward"),
         whole=("recording", "task"),
     )
-    for file in files:
-        for located in _located(file):
-            made = replay_recording(located.recording, rubric=rubric)
+    with worlds_in(database) as engine:
+        for located in (item for file in files for item in _located(file, database)):
+            made = replay_recording(located.recording, rubric=rubric, engine=engine)
             header = located.recording.header
             note = _replay_note(made)
             reward = reward_text(made.score.reward)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -27,6 +28,7 @@ from deskgym.cli.console import (
     reward_text,
     table,
 )
+from deskgym.cli.keeping import DatabaseUrl, Keeping, keeping
 from deskgym.cli.progress import watched
 from deskgym.errors import UsageError
 from deskgym.evaluate import EpisodeKey, EpisodeResult, EpisodeSpec, ResultsFile, WorkerLost, stream
@@ -86,6 +88,7 @@ def run(
         int, typer.Option(min=1, max=4096, help="How many episodes run at once.")
     ] = CONCURRENCY,
     jobs: Annotated[int, typer.Option(min=1, max=64, help="How many processes run them.")] = 1,
+    database: DatabaseUrl = None,
     submission: Annotated[
         bool,
         typer.Option(
@@ -141,18 +144,28 @@ def run(
         for trial in range(trials)
     ]
     _check(specs, file, again=again)
-    results = _run(
-        specs,
-        file,
-        force=force,
-        again=again,
-        start=lambda left: stream(left, concurrency=concurrency, jobs=jobs),
-        show=_print_submission if submission else None,
-    )
+    asked = {
+        "name": name, "agents": [agent.name for agent in acting], "seeds": seeds, "trials": trials,
+        "rubric": rubric, "parameters": parameters,
+    }  # fmt: skip
+    with keeping(database, name, asked) as kept:
+        results = _run(
+            [replace(spec, database=kept.server) for spec in specs],
+            file,
+            kept,
+            force=force,
+            again=again,
+            start=lambda left: stream(left, concurrency=concurrency, jobs=jobs),
+            show=_print_submission if submission else None,
+        )
     if as_json:
-        print_json({"episodes": [_as_json(item) for item in results], "mean": means(results)})
+        run_id = {} if kept.evaluation is None else {"run": kept.evaluation}
+        episodes = [_as_json(item) for item in results]
+        print_json({"episodes": episodes, "mean": means(results), **run_id})
     elif not submission:
         _print(results)
+        if kept.note:
+            out.print(f"\n{escape(kept.note)}", soft_wrap=True)
     if any(item.status == "error" for item in results):
         raise typer.Exit(1)
 
@@ -178,6 +191,7 @@ def _check(specs: list[EpisodeSpec], file: Path | None, *, again: bool) -> None:
 def _run(
     specs: list[EpisodeSpec],
     file: Path | None,
+    kept: Keeping,
     *,
     force: bool,
     again: bool,
@@ -203,6 +217,8 @@ def _run(
             for finished in running if by_hand else watched(running, earlier, len(specs)):
                 if results is not None:
                     results.append(finished.result, finished.line)
+                if kept.store is not None and (recording := finished.episode().recording):
+                    kept.add(recording)
                 done[finished.result.key] = finished.result
                 if show is not None:
                     show(finished)

@@ -9,7 +9,7 @@ from typing import Any
 from deskgym.environment import Environment
 from deskgym.rubric import Score
 from deskgym.runner import play
-from deskgym.store import RowChange
+from deskgym.store import RowChange, WorldEngine
 from deskgym.suite import Suite, find_tasks
 from deskgym.task import Control, SweepCase, Task
 
@@ -53,7 +53,11 @@ class ControlRun:
 
 
 def run_controls(
-    names: Sequence[str], *, seeds: Sequence[int] = (0,), rubrics: Sequence[str] = ()
+    names: Sequence[str],
+    *,
+    seeds: Sequence[int] = (0,),
+    rubrics: Sequence[str] = (),
+    engine: WorldEngine | None = None,
 ) -> Iterator[ControlRun]:
     """Run every control of tasks or suites, for each seed, scored by each version of the rubric.
 
@@ -61,6 +65,7 @@ def run_controls(
         names: ids of tasks or names of suites; all suites if empty.
         seeds: which seeds.
         rubrics: which versions; every one of the suite if empty.
+        engine: where worlds live; this process's SQLite engine if None.
     """
     numbers: dict[str, int] = {}
     for suite, task in find_tasks(names):
@@ -70,7 +75,9 @@ def run_controls(
         # Seeds go around the controls, so that a seed's fixture is built once for all of them.
         for seed in seeds:
             for number, control in enumerate(task.controls, start=first):
-                with Environment(suite, task, parameters=control.parameters) as environment:
+                with Environment(
+                    suite, task, parameters=control.parameters, engine=engine
+                ) as environment:
                     play(environment, control.script, seed)
                     for version in versions:
                         yield ControlRun(
@@ -120,11 +127,16 @@ class SweepRun:
         )
 
 
-def run_sweep(suite: Suite) -> Iterator[SweepRun]:
-    """Run every case of a suite's sweep, scored by each version that it names."""
+def run_sweep(suite: Suite, *, engine: WorldEngine | None = None) -> Iterator[SweepRun]:
+    """Run every case of a suite's sweep, scored by each version that it names.
+
+    Args:
+        suite: whose sweep.
+        engine: where worlds live; this process's SQLite engine if None.
+    """
     for case in suite.sweep:
         task = suite.task(case.task)
-        with Environment(suite, task, parameters=case.parameters) as environment:
+        with Environment(suite, task, parameters=case.parameters, engine=engine) as environment:
             play(environment, task.control(case.control).script)
             for version, expected in case.rewards.items():
                 yield SweepRun(case, version, expected, environment.score(version).reward)

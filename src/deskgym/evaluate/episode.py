@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import logging
 import multiprocessing
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ from deskgym.evaluate.results_file import Planned, plain
 from deskgym.models.options import ModelOptions
 from deskgym.recording import Recording, parse
 from deskgym.runner import record
+from deskgym.store import WorldEngine, open_engine
 from deskgym.suite import load_suite
 
 EVALUATION_LOG: Final = __name__
@@ -49,6 +51,8 @@ class EpisodeSpec:
         options: how models are reached and asked. Its key is in no result.
         limits: the budgets of a dialogue.
         customer: the model that speaks for the customer; the task's own script if None.
+        database: the URL of the PostgreSQL server where the world lives, which changes no result;
+            this process's memory if None. May hold a password, so that it is not shown.
     """
 
     task: str
@@ -60,6 +64,7 @@ class EpisodeSpec:
     options: AgentOptions = field(default_factory=AgentOptions)
     limits: Limits = field(default_factory=Limits)
     customer: CustomerOptions | None = None
+    database: str | None = field(default=None, repr=False)
 
     def environment(self) -> Environment:
         """The environment that it is run in.
@@ -67,12 +72,19 @@ class EpisodeSpec:
         Raises:
             UnknownName: there is no such task or rubric.
             InvalidParameter: a parameter is out of its limits.
+            DatabaseUnavailable: the server cannot be reached or used.
         """
         suite = load_suite(self.task.partition("/")[0])
         task = suite.task(self.task)
         named = [item.parameters for item in task.controls if item.name == self.agent]
         parameters = {**(named[0] if named else {}), **self.parameters}
-        return Environment(suite, task, parameters=parameters, rubric=self.rubric)
+        return Environment(
+            suite,
+            task,
+            parameters=parameters,
+            rubric=self.rubric,
+            engine=_engine_of(self.database),
+        )
 
     def planned(self) -> Planned:
         """Which episode it is, and what its result depends on; raises as `environment` does."""
@@ -96,6 +108,14 @@ class EpisodeSpec:
                 **_model_settings(self.customer.model),
             }
         return settings
+
+
+@cache
+def _engine_of(database: str | None) -> WorldEngine:
+    """The engine of a database's URL, once a process."""
+    engine = open_engine(database)
+    atexit.register(engine.close)
+    return engine
 
 
 def _agent_settings(options: AgentOptions) -> dict[str, Any]:

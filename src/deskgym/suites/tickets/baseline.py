@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
+from deskgym.store import WorldEngine
 from deskgym.suites.tickets import agents
 from deskgym.suites.tickets.conversation import TicketEnvironment
 from deskgym.suites.tickets.models import SupportAction, SupportObservation
@@ -161,6 +162,8 @@ def baseline(
     tiers: Sequence[str] = TIERS,
     seeds: Iterable[int] = range(len(TICKETS)),
     policies: Mapping[str, Policy] = BUILT_IN,
+    *,
+    engine: WorldEngine | None = None,
 ) -> Baseline:
     """Run agents on tiers over seeds.
 
@@ -169,13 +172,14 @@ def baseline(
         tiers: which tiers.
         seeds: which seeds; by default as many as there are tickets, each of them once.
         policies: the agents by name; by default the built-in ones.
+        engine: where worlds live; this process's SQLite engine if None.
 
     Raises:
         UnknownName: there is no such rubric or tier.
         InvalidParameter: a seed is no whole number from 0 to 2**31 - 1.
     """
     chosen = tuple(seeds)
-    with TicketEnvironment(rubric=rubric) as environment:
+    with TicketEnvironment(rubric=rubric, engine=engine) as environment:
         episodes = tuple(
             evaluate(environment, name, policy, tier, seed)
             for name, policy in policies.items()

@@ -1,0 +1,69 @@
+"""The hash chain over a stored episode: what it was made from, then each action and its outcome.
+
+An episode that is rebuilt has to give the same chain, so that its observations, row changes, and
+with them its world and its rewards, are those that were acknowledged.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import NamedTuple
+
+import orjson
+
+from deskgym.environment import Environment
+from deskgym.trajectory import Step
+
+
+class StoredStep(NamedTuple):
+    """One action as it is stored.
+
+    Attributes:
+        number: from 1.
+        action: canonical JSON, as is `result`.
+        changes: the net row changes, as JSON.
+        ended: why the episode ended with it, or None.
+        chain: the hash of everything up to here.
+    """
+
+    number: int
+    action: str
+    result: str
+    changes: str
+    ended: str | None
+    chain: str
+
+    def holds_after(self, chain: str) -> bool:
+        """Whether the step is what its own hash says, after an episode of that hash."""
+        return self.chain == _sealed(chain, self.action, self.result, self.changes, self.ended)
+
+
+def opening_chain(environment: Environment) -> str:
+    """The chain's first hash: the task, how it was built, and what the agent was told first."""
+    fixture = environment.fixture
+    made_from = [
+        environment.id,
+        environment.seed,
+        dict(environment.parameters),
+        environment.rubric.version,
+        fixture.template.id,
+        environment.opening().to_dict(),
+    ]
+    return sha256(orjson.dumps(made_from, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def stored_step(step: Step, chain: str) -> StoredStep:
+    """A step of a trajectory as it is stored, after an episode of the hash `chain`."""
+    action, result = step.action_json.decode(), step.result_json.decode()
+    changes = (
+        orjson.dumps([[*change] for change in step.changes]).decode() if step.changes else "[]"
+    )
+    sealed = _sealed(chain, action, result, changes, step.ended)
+    return StoredStep(step.number, action, result, changes, step.ended, sealed)
+
+
+def _sealed(chain: str, action: str, result: str, changes: str, ended: str | None) -> str:
+    # The lengths keep one part's end from being read as the next one's start.
+    parts = (chain, action, result, changes, ended or "")
+    text = "".join([f"{len(part)}:{part}" for part in parts])
+    return sha256(text.encode()).hexdigest()

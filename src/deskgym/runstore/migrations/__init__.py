@@ -1,0 +1,1 @@
+"""The run store's migrations, in the order of their revisions."""
