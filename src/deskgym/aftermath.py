@@ -61,3 +61,7 @@ class Aftermath(NamedTuple):
 
 Objections = Callable[[Aftermath], tuple[str, ...]]
 """What is wrong with how an episode stands, a sentence each; nothing if it is acceptable."""
+
+Reckoning = Callable[[Aftermath], Mapping[str, float]]
+"""What an episode must earn by each version of the rubric, worked out without the rubric's code;
+nothing for what it cannot tell, such as a reply in words that it does not know."""

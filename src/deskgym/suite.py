@@ -11,7 +11,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any, Final, NamedTuple, Protocol
 
-from deskgym.aftermath import Objections
+from deskgym.aftermath import Objections, Reckoning
 from deskgym.errors import InvalidDefinition, UnknownName
 from deskgym.rubric import Reader, Score
 from deskgym.task import Script, SweepCase, Task
@@ -61,6 +61,9 @@ class Suite:
         objections: what is wrong with how an episode stands, by plain rows and without the
             rubric's code; the audit's second opinion on every run that was paid. None if the suite
             has none; then no adversary may earn what a right control does.
+        reckon: what an episode must earn, worked out a second time from the rules and without the
+            rubric's code; the audit holds every mutant and every step of its searches against it.
+            None if the suite has none.
         adversaries: agents by name that try to be paid for what is not right, in ways that the
             audit cannot know of; they work from observations alone.
     """
@@ -75,6 +78,7 @@ class Suite:
     sweep: tuple[SweepCase, ...] = ()
     speech: Speech | None = None
     objections: Objections | None = None
+    reckon: Reckoning | None = None
     adversaries: Mapping[str, Script] = field(default_factory=dict[str, Script])
 
     def __post_init__(self) -> None:

@@ -75,8 +75,9 @@ def with_stalls(player: Player, every: int) -> Player:
 
     def play(request: ModelRequest) -> Reply:
         reply = player(request)
-        stalls = request.number % every == every - 1 and isinstance(reply, Say)
-        return Stall(reply) if stalls else reply
+        if isinstance(reply, Say) and request.number % every == every - 1:
+            return Stall(reply)
+        return reply
 
     return play
 

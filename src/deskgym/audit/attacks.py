@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from deskgym.audit import adversaries, conformance, controls, injection, labels, secrecy
+from deskgym.audit import (
+    adversaries,
+    bounded_search,
+    conformance,
+    controls,
+    guided_search,
+    injection,
+    labels,
+    mutated_oracles,
+    mutated_rules,
+    secrecy,
+)
 from deskgym.audit.attack import Attack
 
 ATTACKS: Final[tuple[Attack, ...]] = (
@@ -12,6 +23,10 @@ ATTACKS: Final[tuple[Attack, ...]] = (
     labels.ATTACK,
     adversaries.ATTACK,
     injection.ATTACK,
+    mutated_oracles.ATTACK,
+    bounded_search.ATTACK,
+    guided_search.ATTACK,
+    mutated_rules.ATTACK,
     secrecy.ATTACK,
     conformance.ATTACK,
 )

@@ -6,6 +6,7 @@ from deskgym.rubric.checks import CheckRubric
 from deskgym.suite import Suite, tasks_in
 from deskgym.suites.backoffice import tasks
 from deskgym.suites.backoffice.acceptance import objections
+from deskgym.suites.backoffice.reckoning import reckon
 from deskgym.suites.backoffice.tools import TOOLBOX
 
 INSTRUCTIONS: Final = """\
@@ -24,5 +25,6 @@ suite = Suite(
     rubrics=(CheckRubric("backoffice-reward.v1"),),
     tasks=tasks_in(tasks),
     steps_max=40,
+    reckon=reckon,
     objections=objections,
 )

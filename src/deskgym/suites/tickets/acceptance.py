@@ -28,10 +28,11 @@ def objections(run: Aftermath) -> tuple[str, ...]:
     replies = [row["body"] for row in run.log["env_message"] if row["role"] == "agent"]
     if len(replies) != TURNS[tier]:
         return (f"{len(replies)} of {TURNS[tier]} replies were made",)
-    if any(row["intent"] == "escalate" for row in run.log["env_turn"]):
-        return ("the ticket was handed to somebody else",)
     if tier == "easy":
         return tuple(_sorted_wrongly(asked, replies[0]))
+    # Which intent is declared matters where a ticket is solved in one reply, and only there.
+    if tier == "medium" and any(row["intent"] == "escalate" for row in run.log["env_turn"]):
+        return ("the ticket was handed to somebody else",)
     if tier == "medium":
         return tuple(_unsolved(asked, replies[0]))
     question, solution, farewell = replies
