@@ -13,6 +13,7 @@ from benchmarks import (
     evaluation,
     imports,
     memory,
+    postgres,
     runstore,
     scaling,
     service,
@@ -29,6 +30,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Figure]]] = {
     "evaluation": evaluation.figures,
     "scaling": scaling.figures,
     "runstore": runstore.figures,
+    "postgres": postgres.figures,
 }
 
 

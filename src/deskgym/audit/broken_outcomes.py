@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Final, cast
 
 from deskgym.audit.rule import (
     Rule,
@@ -17,7 +18,7 @@ from deskgym.audit.rule import (
 )
 from deskgym.rubric.check import BoundCheck, Reader
 from deskgym.rubric.fact import CHOSEN_BY_CUSTOMER, READ_BEFORE_WRITE
-from deskgym.rubric.outcome import Call, Case, Gate, Outcome, Write
+from deskgym.rubric.outcome import Case, Gate, Outcome, Target, Write
 from deskgym.rubric.outcome_rubric import OutcomeRubric
 from deskgym.suite import Suite
 
@@ -83,15 +84,55 @@ def need_rules(cases: Sequence[Case]) -> Iterator[Rule]:
 # What a case accepts.
 
 
-@dataclass(frozen=True)
-class AnyOf(Write):
-    """A write that takes any payment, item, parcel or SKU for its own."""
+COLUMNS: Final = ("tool", "order_id", "subject", "sku")
+"""The parts of a target."""
 
+
+@dataclass(frozen=True)
+class LaxOutcome(Outcome):
+    """An outcome that takes one of its writes for its own whatever a column of it says.
+
+    Attributes:
+        lax: the write.
+        free: the column, one of `COLUMNS`.
+    """
+
+    lax: Write | None = None
     free: str = "subject"
 
-    def contains(self, call: Call) -> bool:
-        """Whether a call is this write, whatever its free column says."""
-        return super().contains(call._replace(**{self.free: getattr(self, self.free)}))
+    @cached_property
+    def targets(self) -> frozenset[Target]:
+        """What may be written, and whatever differs from the lax write in the free column only."""
+        assert self.lax is not None, "a lax outcome says which write it takes for any"
+        at = COLUMNS.index(self.free)
+        return _AnyTarget(super().targets, _without(self.lax.target, at), at)
+
+
+class _AnyTarget(frozenset[Target]):
+    """Targets, and every one that is a given one but for a column."""
+
+    _rest: tuple[str, ...]
+    _at: int
+
+    def __new__(cls, targets: frozenset[Target], rest: tuple[str, ...], at: int) -> _AnyTarget:
+        made = super().__new__(cls, targets)
+        made._rest, made._at = rest, at
+        return made
+
+    def __contains__(self, target: object) -> bool:
+        return super().__contains__(target) or (
+            isinstance(target, tuple) and _without(cast(Target, target), self._at) == self._rest
+        )
+
+    def issuperset(self, others: Iterable[object]) -> bool:
+        """Whether each of them is among the targets."""
+        return all(target in self for target in others)
+
+
+def lax_outcome(outcome: Outcome, at: int, free: str) -> Outcome:
+    """The outcome with a write that it takes for its own whatever a column of it says."""
+    parts = {part.name: getattr(outcome, part.name) for part in fields(Outcome)}
+    return LaxOutcome(**parts, lax=outcome.writes[at], free=free)
 
 
 Change = Callable[[Outcome], Outcome]
@@ -167,10 +208,7 @@ def _only_allowed(at: int) -> Change:
 
 def _freed(at: int, free: str) -> Change:
     def change(outcome: Outcome) -> Outcome:
-        write = outcome.writes[at]
-        any_of = AnyOf(write.tool, write.order_id, write.subject, write.sku, write.state, free=free)
-        writes = (*outcome.writes[:at], any_of, *outcome.writes[at + 1 :])
-        return replace(outcome, writes=writes)
+        return lax_outcome(outcome, at, free)
 
     return change
 

@@ -69,7 +69,7 @@ def standing_of(world: Reader, facts: Facts, outcome: Outcome, reads: tuple[Read
         if rows := kept.breaches(world):
             broken.append((kept.check.name, rows))
     outside: Sequence[Call] = ()
-    if not facts.written_at.keys() <= outcome.targets:
+    if not outcome.targets.issuperset(facts.written_at):
         outside = [call for call in facts.committed if call.target not in outcome.targets]
     for start in outcome.only_if:
         if rows := start.breaches(world):

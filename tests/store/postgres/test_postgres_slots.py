@@ -20,6 +20,7 @@ from deskgym.runner import play
 from deskgym.store import Base, Engine, Template
 from deskgym.store.postgres.engine import PostgresEngine
 from deskgym.store.postgres.lease import Lease
+from deskgym.store.postgres.upkeep import drop_free_slots, slots_in
 from tests.store.shop import SHOP
 from tests.store.test_world import SELL, STOCK, call
 
@@ -199,6 +200,31 @@ def test_ended_episodes_leave_nothing(engine: PostgresEngine, own_database: str)
     assert len(tables) > 70
     union = " UNION ALL ".join(f"SELECT COUNT(*) FROM {schema}.{name}" for schema, name in tables)
     assert asked(own_database, f"SELECT SUM(count) FROM ({union}) counted") == [(0,)]
+
+
+def test_free_slots_can_be_dropped_and_those_in_use_stay(own_database: str):
+    assert slots_in(own_database) == []
+    assert drop_free_slots(own_database) == 0
+    engine = PostgresEngine(own_database)
+    worlds = [engine.open(TEMPLATE) for _ in range(2)]
+    for world in worlds:
+        call(world, SELL)
+    gone = Lease(own_database, Base("shop", SHOP))
+    gone.connection.close()
+    found = slots_in(own_database)
+    assert [(slot.number, slot.in_use, slot.current) for slot in found] == [
+        (1, True, True), (2, True, True), (3, False, True),
+    ]  # fmt: skip
+    assert all(slot.bytes > 2**20 for slot in found)
+    assert drop_free_slots(own_database) == 1
+    assert slots_of(own_database) == [1, 2]
+    assert [world.rows(STOCK) for world in worlds] == [[(4,)]] * 2
+    engine.close()
+    assert drop_free_slots(own_database) == 2
+    assert (
+        asked(own_database, "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'deskgym_slot%'")
+        == []
+    )
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")

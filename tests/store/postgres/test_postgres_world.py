@@ -156,6 +156,7 @@ DENIED = (
     "UPDATE before.inventory SET quantity = 9", "INSERT INTO before.settings VALUES ('a', '1')",
     "DELETE FROM before.settings", "UPDATE before_inventory SET quantity = 9",
     "WITH x AS (DELETE FROM before.settings RETURNING name) SELECT * FROM x",
+    "SELECT COUNT(*), random() FROM settings", "SELECT COUNT(*), random() AS x FROM settings",
     "SELECT random()", "SELECT now()", "SELECT clock_timestamp()", "SELECT CURRENT_TIMESTAMP",
     "SELECT current_date", "SELECT LOCALTIME", "SELECT current_user", "SELECT pg_sleep(9)",
     "SELECT set_config('deskgym.call', 'off', false)", "SELECT pg_catalog.pg_sleep(9)",

@@ -57,6 +57,11 @@ class _Float(Dumper):
         return repr(obj).encode()
 
 
+def slot_schema(number: int) -> str:
+    """The schema of a slot."""
+    return f"deskgym_slot_{number}"
+
+
 def base_id(base: Base) -> str:
     """What tells a base from another: the digest of all its rows, those of the log included."""
     return as_text(sum(rows_digest(name, rows) for name, rows in base.rows.items()) % (1 << 256))
@@ -76,7 +81,7 @@ class Lease:
         try:
             wanted = base_id(base)
             self.number: Final = self._claim(wanted)
-            self.connection.execute(f"SET search_path = deskgym_slot_{self.number}".encode())
+            self.connection.execute(f"SET search_path = {slot_schema(self.number)}".encode())
             held = self.connection.execute(
                 f"DELETE FROM {STATE_TABLE} RETURNING base".encode()
             ).fetchall()
@@ -143,8 +148,8 @@ class Lease:
             highest = execute(f"SELECT MAX(number) FROM {SCHEMA}.slot".encode()).fetchone()
             number = int(highest[0]) + 1 if highest and highest[0] else 1
             self._lock(number)
-            execute(f"CREATE SCHEMA deskgym_slot_{number}".encode())
-            execute(f"SET LOCAL search_path = deskgym_slot_{number}".encode())
+            execute(f"CREATE SCHEMA {slot_schema(number)}".encode())
+            execute(f"SET LOCAL search_path = {slot_schema(number)}".encode())
             execute(";\n".join(SLOT_DDL).encode())
             execute(f"INSERT INTO {SCHEMA}.slot VALUES (%s, %s, '')".encode(), [number, LAYOUT])
         return number

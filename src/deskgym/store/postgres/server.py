@@ -77,9 +77,10 @@ def embedded_server(folder: Path | None = None, *, keep: bool = True) -> Generat
 @cache
 def process_server() -> str:
     """The URL of a private server in a temporary folder that stops when this process ends."""
-    import atexit
+    # Unlike those of `atexit`, these are heeded in the worker processes of a pool too.
+    from multiprocessing.util import Finalize
 
     serving = embedded_server()
     url = serving.__enter__()
-    atexit.register(serving.__exit__, None, None, None)
+    Finalize(None, serving.__exit__, args=(None, None, None), exitpriority=0)
     return url

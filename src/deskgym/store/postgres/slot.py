@@ -117,8 +117,8 @@ class PostgresSlot:
             self._require_place(statement)
             values = statement.values(bindings)
             if statement.writes and not self._open:
+                self._open = True  # first, so that an interruption here is undone too
                 self._connection.execute(_BEGIN_CALL)
-                self._open = True
             self._cursor.execute(statement.text, values, prepare=True)
             return self._cursor.fetchall() if self._cursor.description else []
         except (StoreError, psycopg.Error, UnicodeError) as error:
@@ -189,19 +189,17 @@ class PostgresSlot:
     def keep_call(self) -> list[RawChange]:
         """Commit the call's rows and return what was written, oldest first."""
         self.in_call = False
-        if self._open:
-            self._commit()
-        held = NetChanges()
+        if not self._open:
+            return self._raw
+        written = NetChanges()
         for raw in self._raw:
-            held.add(*raw)
-        self._main.update(((item.table, item.key), item.after) for item in held.changes())
-        self._dead_rows += len(held)
-        return self._raw
-
-    def _commit(self) -> None:
+            written.add(*raw)
         with self._whole():
             self._connection.execute("COMMIT")
-        self._open = False
+            self._open = False
+            self._main.update(((item.table, item.key), item.after) for item in written.changes())
+        self._dead_rows += len(written)
+        return self._raw
 
     def undo_call(self) -> None:
         """Leave every row as it was before the call."""
@@ -253,8 +251,9 @@ class PostgresSlot:
             kept["env_change", row[:2]] = row
         difference = Difference()
         difference.add("", _NOTHING, self._log, kept)
-        self._send(difference)
-        self._log = kept
+        with self._whole():
+            self._send(difference)
+            self._log = kept
 
     def _move(self, before: dict[RowKey, Row | None], wanted: dict[RowKey, Row | None]) -> None:
         """Let the tables differ from the base by `wanted`, and their copies by `before`."""
@@ -262,8 +261,9 @@ class PostgresSlot:
         difference = Difference()
         difference.add(BEFORE_PREFIX, base, self._before, before)
         difference.add("", base, self._main | self._log, wanted)
-        self._send(difference)
-        self._main, self._before, self._log = dict(wanted), dict(before), {}
+        with self._whole():
+            self._send(difference)
+            self._main, self._before, self._log = dict(wanted), dict(before), {}
 
     def _send(self, difference: Difference) -> None:
         """Change the tables by a difference, as a whole."""
@@ -296,7 +296,9 @@ class PostgresSlot:
             if rows:
                 keys = [row[0] for row in rows]
                 text = guard_query(guard.table, guard.refuses).encode()
-                if self._cursor.execute(text, (keys,), prepare=True).fetchone() is not None:
+                with self._whole():
+                    found = self._cursor.execute(text, (keys,), prepare=True).fetchone()
+                if found is not None:
                     self.template = None
                     message = f"a fixture's rows do not fit {guard.table}: {guard.name}"
                     raise ConstraintViolation(message)

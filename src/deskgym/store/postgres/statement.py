@@ -216,9 +216,16 @@ def _require_target(tokens: Sequence[_Token], place: int) -> None:
 
 def _is_cte(tokens: Sequence[_Token], place: int) -> bool:
     """Whether a name before a bracket is a common table's, with its columns: `WITH t (a) AS (…`."""
-    if place == 0 or tokens[place - 1].name not in ("with", "recursive"):
-        return place > 1 and tokens[place - 1].text == "," and tokens[place - 2].text == ")"
-    return True
+    before = [token.name or token.text for token in tokens[max(0, place - 2) : place]]
+    if before[-1:] not in (["with"], ["recursive"]) and before != [")", ","]:
+        return False
+    depth = 0
+    for at in range(place + 1, len(tokens)):
+        depth += (tokens[at].text == "(") - (tokens[at].text == ")")
+        if depth == 0:
+            after = [token.name or token.text for token in tokens[at + 1 : at + 3]]
+            return after in (["as", "("], ["as", "materialized"], ["as", "not"])
+    return False
 
 
 def _rewritten(tokens: Sequence[_Token]) -> tuple[str, list[str]]:

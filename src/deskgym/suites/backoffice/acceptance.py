@@ -100,7 +100,8 @@ def _handled(case: _Case) -> Iterator[str]:
     for name in ("replacements", "stock", "cancelled", "purchases"):
         if getattr(done, name) != getattr(due, name):
             yield f"{name}: {getattr(done, name)} where {getattr(due, name)} is due"
-    yield from _ill_read(case)
+    if due == _work():
+        yield from _ill_read(case)  # Work that is right speaks for itself; restraint does not.
     yield from _ill_said(case, sum(due.refunds.values()))
 
 
