@@ -5,6 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 LOCK := requirements-dev.lock
+# OpenEnv holds the MCP SDK at its first major version and brings half a gigabyte, so it has an
+# environment of its own, in which the agent's door is tested with that version too.
+OPENENV := .venv-openenv
+OPENENV_LOCK := requirements-openenv.lock
 SOURCES := .
 
 # What `make demo` runs.
@@ -12,11 +16,15 @@ DEMO = $(BIN)/deskgym controls service && echo && \
   $(BIN)/deskgym run backoffice --agent careful --agent eager --seeds 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench format lock clean
+<<<<<<< HEAD
+.PHONY: help demo serve test check bench format lock clean
+=======
+.PHONY: help demo test test-adapters check bench format lock clean
+>>>>>>> doors
 
 help: ## Say what can be made
 	@echo 'make TARGET, with these targets:'
-	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 18
 	@echo 'Another Python (3.11 or newer): make clean, then PYTHON=python3.12 make test'
 
 demo: $(STAMP) ## Show what scripted runs and two agents earned, and which rows say so
@@ -25,8 +33,15 @@ demo: $(STAMP) ## Show what scripted runs and two agents earned, and which rows 
 	@echo 'Next: $(BIN)/deskgym show @backoffice --episode 28 steps through a recorded run,'
 	@echo '$(BIN)/deskgym --help lists the commands, and README.md starts with Python.'
 
+serve: $(STAMP) ## Serve episodes over HTTP on loopback
+	$(BIN)/deskgym serve
+
 test: $(STAMP) ## Run the tests, on every core
 	$(BIN)/pytest -n auto --dist worksteal
+
+test-adapters: $(STAMP) $(OPENENV)/.installed ## Run the tests that need OpenEnv, and MCP's on its first SDK
+	$(OPENENV)/bin/pytest -n auto --dist worksteal tests/serve/openenv tests/serve/mcp
+	$(BIN)/pyright --pythonpath $(OPENENV)/bin/python src/deskgym/serve
 
 check: $(STAMP) ## Check style, types, layers and documents
 	$(BIN)/ruff check $(SOURCES)
@@ -43,14 +58,18 @@ format: $(STAMP) ## Format the code and write the generated parts of the documen
 	$(BIN)/ruff format $(SOURCES)
 	$(BIN)/python tools/docs.py write
 
-lock: ## Pin the newest allowed development packages in the lock
-	$(PYTHON) -m venv --clear build/lock
-	build/lock/bin/python -m pip install --quiet --disable-pip-version-check '.[dev]'
-	{ sed -n '/^#/p' $(LOCK); build/lock/bin/python -m pip freeze --exclude deskgym; } > build/lock.new
-	mv build/lock.new $(LOCK)
+lock: ## Pin the newest allowed packages in the locks
+	$(call pinned,$(LOCK),'.[dev]')
+	$(call pinned,$(OPENENV_LOCK),$(OPENENV_PACKAGES))
+
+OPENENV_PACKAGES = '.[openenv]' hypothesis pytest pytest-xdist
+pinned = $(PYTHON) -m venv --clear build/lock && \
+  build/lock/bin/python -m pip install --quiet --disable-pip-version-check $(2) && \
+  { sed -n '/^\#/p' $(1); build/lock/bin/python -m pip freeze --exclude deskgym; } > build/lock.new && \
+  mv build/lock.new $(1)
 
 clean: ## Remove what was built
-	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(OPENENV) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A newer Python than the locked releases know may need newer ones; CI holds to the lock.
@@ -69,3 +88,14 @@ $(STAMP): pyproject.toml $(LOCK)
 	  echo 'The locked releases do not install here; taking the newest allowed ones.' >&2 && \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'; }
 	@touch $@
+
+$(OPENENV)/.installed: pyproject.toml $(OPENENV_LOCK)
+	@echo 'Building $(OPENENV) with $(PYTHON); this takes two minutes.'
+	@$(PYTHON) -m venv --clear $(OPENENV)
+	@$(OPENENV)/bin/python -m pip install --quiet --disable-pip-version-check -c $(OPENENV_LOCK) \
+	  $(OPENENV_EDITABLE) || { test -z "$$CI" && \
+	  echo 'The locked releases do not install here; taking the newest allowed ones.' >&2 && \
+	  $(OPENENV)/bin/python -m pip install --quiet --disable-pip-version-check $(OPENENV_EDITABLE); }
+	@touch $@
+
+OPENENV_EDITABLE = -e $(OPENENV_PACKAGES)

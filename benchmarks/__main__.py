@@ -10,12 +10,14 @@ import apsw
 
 from benchmarks import (
     backoffice,
+    doors,
     evaluation,
     imports,
     memory,
     postgres,
     runstore,
     scaling,
+    serve,
     service,
     tickets,
 )
@@ -31,6 +33,8 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Figure]]] = {
     "scaling": scaling.figures,
     "runstore": runstore.figures,
     "postgres": postgres.figures,
+    "serve": serve.figures,
+    "doors": doors.figures,
 }
 
 

@@ -109,6 +109,18 @@ class TestSchema:
         hints = item.mcp()["annotations"]
         assert (hints["readOnlyHint"], hints["destructiveHint"]) == (reads, destroys)
 
+    def test_mcp_is_told_what_can_be_called_again(self):
+        def again(desk: Desk) -> Result:
+            """Do it, once."""
+            return Result(True, "done", "")
+
+        written = tool("write", codes=("done",))(again)
+        hints = [
+            item.mcp()["annotations"]["idempotentHint"]
+            for item in (look, written, tool("write", codes=("done",), idempotent=True)(again))
+        ]
+        assert hints == [True, False, True]
+
     def test_schemas_are_json(self):
         for item in STALL.toolbox.values():
             assert orjson.loads(orjson.dumps(item.schema)) == item.schema

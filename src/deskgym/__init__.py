@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from deskgym.argument import Cents, Id, Text
+    from deskgym.client import AsyncClient, Client
     from deskgym.desk import Desk, Result
-    from deskgym.environment import Environment, make
+    from deskgym.environment import AnyEnvironment, Environment, make
     from deskgym.errors import (
         DeskgymError,
         InvalidDefinition,
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Action",
+    "AnyEnvironment",
+    "AsyncClient",
     "Cents",
+    "Client",
     "Control",
     "Desk",
     "DeskgymError",
@@ -63,8 +67,9 @@ __all__ = [
 
 _MODULES = {
     "argument": ("Cents", "Id", "Text"),
+    "client": ("AsyncClient", "Client"),
     "desk": ("Desk", "Result"),
-    "environment": ("Environment", "make"),
+    "environment": ("AnyEnvironment", "Environment", "make"),
     "errors": (
         "DeskgymError",
         "InvalidDefinition",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from copy import deepcopy
-from typing import Final
+from types import TracebackType
+from typing import Final, Protocol, Self
 
 from deskgym.desk import CustomerReply, Desk, Ending, Result
 from deskgym.dispatch import COMMON_CODES, Dispatched, dispatch, tried_call
@@ -15,7 +16,7 @@ from deskgym.store import RowChange, World, WorldEngine, default_engine
 from deskgym.store.change import Row
 from deskgym.suite import Rubric, Suite, load_suite
 from deskgym.task import Fixture, Task
-from deskgym.tool import Toolbox
+from deskgym.tool import Toolbox, ToolSchema
 from deskgym.trajectory import Action, Observation, Step
 
 IDENTICAL_OBSERVATIONS_MAX: Final = 3
@@ -23,6 +24,45 @@ IDENTICAL_OBSERVATIONS_MAX: Final = 3
 ENVIRONMENT_LOG: Final = __name__
 """The logger that tells of a tool that failed by mistake."""
 _log = logging.getLogger(ENVIRONMENT_LOG)
+
+
+class AnyEnvironment(Protocol):
+    """What a training loop may hold: an `Environment` in this process, or one on a server.
+
+    `deskgym.make` makes the one, `deskgym.Client(url).make` the other; what each member means is
+    said at `Environment`.
+    """
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def parameters(self) -> Mapping[str, int]: ...
+    @property
+    def tools(self) -> Mapping[str, ToolSchema]: ...
+    @property
+    def instructions(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def steps(self) -> tuple[Step, ...]: ...
+    @property
+    def ended(self) -> Ending | None: ...
+    @property
+    def done(self) -> bool: ...
+    def changes(self) -> tuple[RowChange, ...]: ...
+    def reset(self, seed: int = 0) -> Observation: ...
+    def observe(self) -> Observation: ...
+    def step(self, action: Action) -> Observation: ...
+    def score(self, rubric: str | None = None) -> Score: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
 
 
 class Environment:

@@ -11,7 +11,10 @@ DeskgymError
 │   ├── UnknownEpisode        an episode that the run store does not hold
 │   ├── EpisodeClosed         an action on an episode that was closed or expired
 │   ├── StepConflict          a step number that is taken by another action, or out of turn
-│   └── TooManyEpisodes       a live episode more than the limit allows
+│   ├── TooManyEpisodes       a live episode more than the limit allows
+│   └── AccessRefused         a server that does not take the key, or asks for one
+├── ServerUnavailable         a server that cannot be reached, or is stopping
+├── ServerFailed              a server that answered with an error of its own
 ├── DatabaseUnavailable       a server that does not answer, or no more; nothing was lost
 ├── DatabaseDamaged           stored rows that are not what was written, or do not replay
 ├── StoreError                the store refused a statement
@@ -100,6 +103,21 @@ class StepConflict(UsageError):
 
 class TooManyEpisodes(UsageError):
     """A live episode more than the limit allows; one has to end first."""
+
+
+class AccessRefused(UsageError):
+    """A server that does not take the key that it was shown, or asks for one."""
+
+
+class ServerUnavailable(DeskgymError):
+    """A server that cannot be reached, or that cannot serve now, for as long as was waited.
+
+    Its episodes are as they were stored: the same call can be made again.
+    """
+
+
+class ServerFailed(DeskgymError):
+    """A server that answered with an error of its own, or with what is no answer of deskgym's."""
 
 
 class DatabaseDamaged(DeskgymError):

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
-from deskgym.environment import Environment
+from deskgym.environment import AnyEnvironment, Environment
 from deskgym.recording import Recording, recording_of
 from deskgym.rubric import Score
 from deskgym.task import Script
 
+E = TypeVar("E", bound=AnyEnvironment)
+
 
 def play(
-    environment: Environment,
+    environment: E,
     script: Script,
     seed: int = 0,
     *,
-    after_step: Callable[[Environment], None] | None = None,
+    after_step: Callable[[E], None] | None = None,
 ) -> None:
     """Run a scripted agent from a fresh episode until it stops or the episode ends.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Final, Literal
@@ -48,6 +48,31 @@ class Parameter:
                 f"from {self.minimum} to {self.maximum}, not {value!r}"
             )
         return value
+
+
+def checked_values(
+    task: str, parameters: Sequence[Parameter], given: Mapping[str, object]
+) -> dict[str, int]:
+    """Every parameter's value, checked; raises `InvalidParameter` for what does not fit."""
+    known = {parameter.name: parameter for parameter in parameters}
+    for name in given:
+        if name not in known:
+            allowed = ", ".join(known) or "none"
+            raise InvalidParameter(
+                f"{task} has no parameter {name!r}{did_you_mean(name, known)} "
+                f"(its parameters: {allowed})"
+            )
+    return {
+        name: parameter.check(given.get(name, parameter.default))
+        for name, parameter in known.items()
+    }
+
+
+def checked_seed(seed: object) -> int:
+    """The seed, if it is one; raises `InvalidParameter`."""
+    if type(seed) is not int or not 0 <= seed <= SEED_MAX:
+        raise InvalidParameter(f"a seed is a whole number from 0 to {SEED_MAX}, not {seed!r}")
+    return seed
 
 
 @dataclass(frozen=True)
@@ -170,23 +195,11 @@ class Task:
 
     def values(self, given: Mapping[str, object]) -> dict[str, int]:
         """Every parameter's value, checked; raises `InvalidParameter` for what does not fit."""
-        known = {parameter.name: parameter for parameter in self.parameters}
-        for name in given:
-            if name not in known:
-                allowed = ", ".join(known) or "none"
-                raise InvalidParameter(
-                    f"{self.name} has no parameter {name!r}{did_you_mean(name, known)} "
-                    f"(its parameters: {allowed})"
-                )
-        return {
-            name: parameter.check(given.get(name, parameter.default))
-            for name, parameter in known.items()
-        }
+        return checked_values(self.name, self.parameters, given)
 
     def build(self, seed: int, values: Mapping[str, int]) -> Fixture:
         """The fixture of a seed; the same object again while it is among the last 128."""
-        if type(seed) is not int or not 0 <= seed <= SEED_MAX:
-            raise InvalidParameter(f"a seed is a whole number from 0 to {SEED_MAX}, not {seed!r}")
+        checked_seed(seed)
         return self._build(seed, tuple(values.items()))
 
     @cached_property

@@ -17,7 +17,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any, Final, Literal, NotRequired, cast, get_args
 
@@ -65,26 +65,24 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Tool:
-    """A tool that an agent can call.
+class ToolSchema:
+    """A tool as an agent is told of it.
 
     Attributes:
         name: the function's name.
         kind: what it is for.
         description: the docstring up to its arguments; an agent reads it.
-        parameters: its arguments in order.
-        codes: every code that it answers with, apart from `COMMON_CODES`.
-        schema: the JSON Schema of its arguments, an object without further properties.
+        codes: every code that it answers with, beside the common ones.
+        schema: the JSON Schema of its arguments.
+        idempotent: whether the same call again changes no record further.
     """
 
     name: str
     kind: Kind
     description: str
-    parameters: tuple[Parameter, ...]
     codes: tuple[str, ...]
     schema: Mapping[str, Any]
-    function: Callable[..., Result]
-    validate: Callable[[object], dict[str, Any]]
+    idempotent: bool = field(default=False, kw_only=True)
 
     def openai(self) -> dict[str, Any]:
         """The tool for the Chat Completions API."""
@@ -108,9 +106,25 @@ class Tool:
             "annotations": {
                 "readOnlyHint": self.kind == "read",
                 "destructiveHint": self.kind == "write",
+                "idempotentHint": self.idempotent or self.kind in ("read", "end"),
                 "openWorldHint": False,
             },
         }
+
+
+@dataclass(frozen=True)
+class Tool(ToolSchema):
+    """A tool that an agent can call.
+
+    Attributes:
+        parameters: its arguments in order.
+        function: what does the work.
+        validate: checks arguments; raises ValidationError for those that do not fit.
+    """
+
+    parameters: tuple[Parameter, ...]
+    function: Callable[..., Result]
+    validate: Callable[[object], dict[str, Any]]
 
     def problems(self, arguments: object, error: ValidationError) -> dict[str, str]:
         """What is wrong with the arguments and what would be right, by argument."""
@@ -164,12 +178,16 @@ def _shown(schema: Any) -> Any:
     return schema
 
 
-def tool(kind: Kind, *, codes: Sequence[str]) -> Callable[[Callable[..., Result]], Tool]:
+def tool(
+    kind: Kind, *, codes: Sequence[str], idempotent: bool = False
+) -> Callable[[Callable[..., Result]], Tool]:
     """Make a tool of a function whose first parameter is the desk.
 
     Args:
         kind: what the tool is for.
         codes: every code that it answers with.
+        idempotent: whether the same call again changes no record further; MCP clients are told.
+            Reads are, and need not say so.
 
     Raises:
         InvalidDefinition: the function lacks a docstring, a type, or a sentence for an argument,
@@ -179,7 +197,8 @@ def tool(kind: Kind, *, codes: Sequence[str]) -> Callable[[Callable[..., Result]
         raise InvalidDefinition(f"a tool's kind is one of {', '.join(get_args(Kind))}, not {kind}")
 
     def decorate(function: Callable[..., Result]) -> Tool:
-        return _make_tool(function, kind, tuple(codes))
+        made = _make_tool(function, kind, tuple(codes))
+        return replace(made, idempotent=True) if idempotent else made
 
     return decorate
 
@@ -225,7 +244,7 @@ def _make_tool(function: Callable[..., Result], kind: Kind, codes: tuple[str, ..
                 raise
             return run(spelt)
 
-    return Tool(name, kind, description, parameters, codes, schema, function, validate)
+    return Tool(name, kind, description, codes, schema, parameters, function, validate)
 
 
 def _validator(name: str, fields: Mapping[str, Any]) -> Callable[[object], dict[str, Any]]:

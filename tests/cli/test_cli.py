@@ -67,8 +67,8 @@ def deskgym(
 
 
 COMMANDS = [
-    "audit", "baseline", "compare", "controls", "database", "replay", "report", "run", "show",
-    "sweep", "tasks", "tools", "verify",
+    "audit", "baseline", "compare", "controls", "database", "mcp", "replay", "report", "run",
+    "serve", "show", "sweep", "tasks", "tools", "verify",
 ]  # fmt: skip
 
 

@@ -15,9 +15,11 @@ from deskgym.cli import (
     catalogue,
     controls,
     database,
+    mcp,
     recordings,
     report,
     run,
+    serve,
 )
 from deskgym.cli.console import err, escape, print_what_fits
 from deskgym.errors import DatabaseDamaged, DatabaseUnavailable, UsageError
@@ -43,6 +45,8 @@ for command in (
     recordings.replay,
     recordings.verify,
     baseline.baseline,
+    serve.serve,
+    mcp.mcp,
 ):
     app.command()(command)
 app.add_typer(database.app, name="database")

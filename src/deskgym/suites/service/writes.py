@@ -36,6 +36,7 @@ def _existing(desk: Desk, table: str, key: str) -> str | None:
     "write",
     codes=("order_cancelled", "cancellation_exists", "order_not_found", "order_already_cancelled",
            "order_not_cancellable"),
+    idempotent=True,
 )  # fmt: skip
 def cancel_order(desk: Desk, order_id: Id, reason: Text) -> Result:
     """Cancel an order of which nothing has left the warehouse; its items go back to stock.
@@ -81,6 +82,7 @@ def cancel_order(desk: Desk, order_id: Id, reason: Text) -> Result:
     "write",
     codes=("intercept_requested", "intercept_exists", "order_not_found", "shipment_not_found",
            "shipment_not_moving"),
+    idempotent=True,
 )  # fmt: skip
 def request_delivery_intercept(desk: Desk, order_id: Id, shipment_id: Id) -> Result:
     """Ask the carrier to stop a parcel that is on its way.
@@ -114,6 +116,7 @@ def request_delivery_intercept(desk: Desk, order_id: Id, shipment_id: Id) -> Res
     "write",
     codes=("return_created", "return_exists", "order_not_found", "item_not_found",
            "return_already_open"),
+    idempotent=True,
 )  # fmt: skip
 def create_return(desk: Desk, order_id: Id, item_id: Id, reason: Text) -> Result:
     """Open a return for an item, which the customer will send back. It returns no money.
@@ -145,6 +148,7 @@ def create_return(desk: Desk, order_id: Id, item_id: Id, reason: Text) -> Result
     "write",
     codes=("refund_issued", "refund_exists", "order_not_found", "payment_not_found",
            "payment_not_captured", "refund_exceeds_captured"),
+    idempotent=True,
 )  # fmt: skip
 def issue_refund(
     desk: Desk, order_id: Id, payment_id: Id, amount_cents: Cents, reason: Text
@@ -183,6 +187,7 @@ def issue_refund(
     "write",
     codes=("replacement_created", "replacement_exists", "order_not_found", "item_not_found",
            "return_not_found", "item_already_replaced", "sku_not_found", "out_of_stock"),
+    idempotent=True,
 )  # fmt: skip
 def create_replacement(
     desk: Desk, order_id: Id, item_id: Id, replacement_sku: Id, return_id: Id
@@ -232,6 +237,7 @@ def create_replacement(
     "write",
     codes=("notification_created", "notification_exists", "order_not_found", "sku_not_found",
            "notification_already_active"),
+    idempotent=True,
 )  # fmt: skip
 def create_stock_notification(desk: Desk, order_id: Id, sku: Id) -> Result:
     """Let the customer know when a SKU is back in stock. It promises and delivers nothing else.

@@ -1,0 +1,290 @@
+"""The client that waits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+
+import httpx
+
+from deskgym.client import calls
+from deskgym.client.calls import Call, RecordingPage, ReplayResult, Suite, TaskSpec
+from deskgym.client.connection import DEFAULT_URL, Connection
+from deskgym.client.episode import Made, ServedEpisode
+from deskgym.client.failure import Patience, error_in, unreachable
+from deskgym.errors import DeskgymError
+from deskgym.recording import Recording
+from deskgym.rubric import Score
+from deskgym.store import RowChange
+from deskgym.tool import ToolSchema
+from deskgym.trajectory import Action, Observation, Step
+
+T = TypeVar("T")
+
+
+class Client:
+    """A server's episodes, tasks and recordings. Threads may share one.
+
+    Every method may raise `ServerUnavailable` where the server cannot be reached for as long as is
+    waited, `ServerFailed` where it fails, `AccessRefused` where it wants another key, and what the
+    same call raises in this process.
+    """
+
+    def __init__(
+        self,
+        url: str = DEFAULT_URL,
+        *,
+        key: str | None = None,
+        timeout_s: float = 30.0,
+        retry_s: float = 30.0,
+        connections_max: int = 100,
+    ) -> None:
+        """Nothing is sent before the first call.
+
+        Args:
+            url: where the server is.
+            key: the trainer's key; that of `DESKGYM_API_KEY` if None, and none where that is unset.
+            timeout_s: how long one attempt at a call may take.
+            retry_s: how long a call that can safely be repeated is tried again, while the server
+                restarts, for example; 0 for not at all.
+            connections_max: how many connections are open at once.
+
+        Raises:
+            UsageError: the URL is none, or the key cannot be sent.
+        """
+        self._connection: Final = Connection.of(url, key, timeout_s, retry_s, connections_max)
+        self._http: Final = httpx.Client(**self._connection.options())
+
+    @property
+    def url(self) -> str:
+        """The server's URL."""
+        return self._connection.url
+
+    def make(
+        self, task: str, *, rubric: str | None = None, agent: str = "agent", **parameters: object
+    ) -> ServedEnvironment:
+        """An environment for a task on the server, as `deskgym.make` makes one in this process.
+
+        Args:
+            task: the task's id, `suite/task`.
+            rubric: the rubric's version; the suite's default if None.
+            agent: who acts, for lists and recordings.
+            **parameters: the task's parameters.
+
+        Raises:
+            UnknownName: the server has no such suite or task.
+        """
+        spec = self.call(calls.task(task))
+        name = task.partition("/")[0]
+        suite, tools = self.call(calls.suite(name)), self.call(calls.tools(name))
+        return ServedEnvironment(self, Made(spec, suite, tools, parameters, rubric, agent))
+
+    def resume(self, episode: str) -> ServedEnvironment:
+        """An environment that goes on with an episode on the server, live or not.
+
+        Raises:
+            UnknownEpisode: there is none of that id.
+        """
+        state = self.call(calls.state(episode))
+        environment = self.make(
+            state["task"], rubric=state["rubric"], agent=state["agent"], **state["parameters"]
+        )
+        observation = self.call(calls.observe(episode))
+        environment._resume(state, observation)  # pyright: ignore[reportPrivateUsage]
+        return environment
+
+    def version(self) -> Mapping[str, Any]:
+        """The versions of the server, of its recordings' format and of its rubrics."""
+        return self.call(calls.version())
+
+    def suites(self) -> list[Suite]:
+        """The server's suites."""
+        return self.call(calls.suites())
+
+    def tasks(self, suite: str | None = None) -> list[TaskSpec]:
+        """The server's tasks, or those of a suite."""
+        return self.call(calls.tasks(suite))
+
+    def tools(self, suite: str) -> Mapping[str, ToolSchema]:
+        """A suite's tools by name."""
+        return self.call(calls.tools(suite))
+
+    def reset_all(
+        self, environments: Sequence[ServedEnvironment], seeds: Iterable[int] | None = None
+    ) -> list[Observation]:
+        """Reset many environments in one request: all of them, or none.
+
+        Args:
+            environments: made by this client.
+            seeds: one for each; 0, 1, 2 and so on if None.
+        """
+        chosen = range(len(environments)) if seeds is None else seeds
+        pairs = list(zip(environments, chosen, strict=True))
+        if not pairs:
+            return []
+        self.close_all(environments)
+        new = [environment._new(seed) for environment, seed in pairs]  # pyright: ignore[reportPrivateUsage]
+        made = self.call(calls.create_many(new))
+        for environment, fields, observation in zip(environments, new, made, strict=True):
+            environment._begin(fields, observation)  # pyright: ignore[reportPrivateUsage]
+        return made
+
+    def step_all(
+        self, actions: Sequence[tuple[ServedEnvironment, Action]]
+    ) -> list[Observation | DeskgymError]:
+        """Take one action in each of many environments, in one request.
+
+        An action that `step` would raise an error for is answered with it; the others are taken.
+        """
+        if not actions:
+            return []
+        steps = [environment._next(action) for environment, action in actions]  # pyright: ignore[reportPrivateUsage]
+        answers = self.call(calls.step_many(steps))
+        for (environment, _), answer in zip(actions, answers, strict=True):
+            if isinstance(answer, Observation):
+                environment._took(answer)  # pyright: ignore[reportPrivateUsage]
+        return answers
+
+    def score_all(self, environments: Sequence[ServedEnvironment]) -> list[Score | DeskgymError]:
+        """The scores of many environments, in one request."""
+        ids = [environment.episode for environment in environments]
+        return self.call(calls.score_many(ids)) if ids else []
+
+    def close_all(self, environments: Sequence[ServedEnvironment]) -> None:
+        """Close many environments in one request."""
+        ids = [environment._to_close() for environment in environments]  # pyright: ignore[reportPrivateUsage]
+        live = [id for id in ids if id is not None]
+        if live:
+            self.call(calls.close_many(live))
+
+    def recordings(self, **filters: Any) -> RecordingPage:
+        """A page of the server's recordings.
+
+        Args:
+            **filters: suite, task, agent, rubric, status, verdict, evaluation, episode, hash, seed,
+                reward_min, reward_max; sort (newest, oldest, highest, lowest), limit and page.
+        """
+        return self.call(calls.recordings(filters))
+
+    def recording(self, id: str) -> Recording:
+        """A recording, checked whole."""
+        return self.call(calls.stored_recording(id))
+
+    def import_recording(self, recording: Recording) -> str:
+        """Store a recording on the server; its id there. An equal one is kept once."""
+        return self.call(calls.import_recording(recording))
+
+    def replay(self, id: str, rubric: str | None = None) -> ReplayResult:
+        """Replay a recording on the server, scored by its own rubric or another version."""
+        return self.call(calls.replay(id, rubric))
+
+    def call(self, call: Call[T]) -> T:
+        """Make a call, again where that is safe and may help."""
+        connection = self._connection
+        patience = Patience(repeatable=call.repeatable, retry_s=connection.retry_s)
+        headers = {} if call.body is None else {"Content-Type": "application/json"}
+        while True:
+            try:
+                response = self._http.request(
+                    call.method, call.path, content=call.body, headers=headers
+                )
+            except httpx.TransportError as error:
+                wait_s = patience.wait_s(error)
+                if wait_s is None:
+                    raise unreachable(connection.url, error) from error
+            else:
+                if response.is_success:
+                    return call.result(response.content)
+                wait_s = patience.wait_s(response)
+                if wait_s is None:
+                    raise error_in(response)
+            time.sleep(wait_s)
+
+    def close(self) -> None:
+        """Close the connections. Episodes stay as they are on the server."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class ServedEnvironment(ServedEpisode):
+    """An environment on a server; see `deskgym.Environment` for what each member means.
+
+    `close` ends the episode on the server, which then stores its recording; the trajectory and the
+    score stay. `reset` closes the episode before.
+    """
+
+    def __init__(self, client: Client, made: Made) -> None:
+        """`Client.make` is the way."""
+        super().__init__(made)
+        self._client: Final = client
+
+    @property
+    def agent_url(self) -> str:
+        """The agent's own door to the current episode, over MCP; it asks for `token()`."""
+        return f"{self._client.url}/episodes/{self.episode}/mcp"
+
+    def token(self) -> str:
+        """A new token for the episode's agent; an earlier one is no longer valid."""
+        return self._client.call(calls.token(self.episode))
+
+    def reset(self, seed: int = 0) -> Observation:
+        """Start an episode and return what the agent is told first."""
+        self.close()
+        new = self._new(seed)
+        observation = self._client.call(calls.create(new))
+        self._begin(new, observation)
+        return observation
+
+    def step(self, action: Action) -> Observation:
+        """Take one action; it is stored on the server when this returns."""
+        return self._took(self._client.call(self._step(action)))
+
+    def observe(self) -> Observation:
+        """The latest observation again."""
+        return self._saw(self._client.call(calls.observe(self.episode)))
+
+    def score(self, rubric: str | None = None) -> Score:
+        """What the episode has earned so far."""
+        return self._client.call(calls.score(self.episode, rubric))
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The trajectory so far, asked for anew each time."""
+        return () if self._id is None else self._client.call(calls.steps(self._id))
+
+    def changes(self) -> tuple[RowChange, ...]:
+        """The net row changes of the episode so far."""
+        return self._client.call(calls.changes(self.episode))
+
+    def state(self) -> Mapping[str, Any]:
+        """What the server has stored of the episode."""
+        return self._client.call(calls.state(self.episode))
+
+    def recording(self) -> Recording:
+        """The episode's recording, as it is now."""
+        return self._client.call(calls.recording(self.episode))
+
+    def close(self) -> None:
+        """End the episode on the server, if one is open."""
+        id = self._to_close()
+        if id is not None:
+            self._client.call(calls.close(id))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        self.close()
