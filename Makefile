@@ -16,11 +16,7 @@ DEMO = $(BIN)/deskgym controls service && echo && \
   $(BIN)/deskgym run backoffice --agent careful --agent eager --seeds 1
 
 .DEFAULT_GOAL := help
-<<<<<<< HEAD
-.PHONY: help demo serve test check bench format lock clean
-=======
-.PHONY: help demo test test-adapters check bench format lock clean
->>>>>>> doors
+.PHONY: help demo serve test test-adapters check bench format lock clean
 
 help: ## Say what can be made
 	@echo 'make TARGET, with these targets:'
@@ -62,7 +58,7 @@ lock: ## Pin the newest allowed packages in the locks
 	$(call pinned,$(LOCK),'.[dev]')
 	$(call pinned,$(OPENENV_LOCK),$(OPENENV_PACKAGES))
 
-OPENENV_PACKAGES = '.[openenv]' hypothesis pytest pytest-xdist
+OPENENV_PACKAGES = '.[openenv,postgres]' hypothesis pytest pytest-xdist
 pinned = $(PYTHON) -m venv --clear build/lock && \
   build/lock/bin/python -m pip install --quiet --disable-pip-version-check $(2) && \
   { sed -n '/^\#/p' $(1); build/lock/bin/python -m pip freeze --exclude deskgym; } > build/lock.new && \

@@ -7,9 +7,11 @@ import os
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from deskgym import Observation, load_suite, suite_names
 from tests.serve.server import Server
 
 PAGE = (Path(__file__).parents[2] / "docs" / "serving.md").read_text("utf-8")
@@ -45,14 +47,53 @@ def test_the_curl_lines_work_as_they_stand(server: Server, tmp_path: Path) -> No
     assert json.loads(refused.stdout) == shown
 
 
+@pytest.mark.parametrize("name", suite_names())
+def test_an_oracle_by_the_pages_curl_lines_earns_what_it_earns_in_process(
+    server: Server, tmp_path: Path, name: str
+) -> None:
+    task = load_suite(name).tasks[0]
+    control = task.control("oracle")
+    lines = re.split(r"\n\n|\n(?=curl)", "\n".join(SHELL))
+    create, step, score = (
+        next(line for line in lines if mark in line)
+        for mark in ('"with_token": true', "/curl-1/steps -H", "/curl-1/score")
+    )
+
+    def filled(line: str, body: dict[str, Any]) -> str:
+        """The line with another body; a quote inside a body is written as the shell has it."""
+        quoted = json.dumps(body).replace("'", "'\\''")
+        head, _, _ = line.replace("curl-1", f"curl-{name}").partition("-d '")
+        return f"{head}-d '{quoted}'"
+
+    def answered(line: str) -> Any:
+        done = shell(line, server, tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return json.loads(done.stdout)
+
+    new = {"task": f"{name}/{task.name}", "seed": 3, "id": f"curl-{name}"}
+    first = answered(filled(create, {**new, "parameters": dict(control.parameters)}))
+    moves = control.script(Observation(**first["observation"]))
+    action, number = next(moves, None), 0
+    while action is not None:
+        number += 1
+        taken = answered(filled(step, {"action": action.to_dict(), "number": number}))
+        try:
+            action = None if taken["done"] else moves.send(Observation(**taken))
+        except StopIteration:
+            action = None
+    earned = answered(score.replace("curl-1", f"curl-{name}"))
+    assert (earned["reward"], earned["actions"][0]) == (control.reward, number)
+
+
 def test_the_python_lines_work_as_they_stand(
     server: Server, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = "\n".join(PYTHON).replace(ADDRESS, server.url)
-    names: dict[str, object] = {}
+    names: dict[str, Any] = {}
     exec(compile(source, "serving.md", "exec"), names)
+    names["client"].close()
     assert capsys.readouterr().out == "order_found 0.0 False\n"
-    assert [item.code for item in names["observations"]] == ["order_found"] * 8  # type: ignore[attr-defined]
+    assert [item.code for item in names["observations"]] == ["order_found"] * 8
 
 
 def test_the_limits_are_those_of_the_settings() -> None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from deskgym.cli.console import err, escape, parse_parameters
+from deskgym.cli.keeping import VARIABLE
 from deskgym.errors import MissingExtra, UsageError
 from deskgym.recording import Recording
-from deskgym.runstore import VARIABLE, EpisodeState, chosen_url
 from deskgym.suite import find_tasks
 from deskgym.task import SEED_MAX
+
+if TYPE_CHECKING:
+    from deskgym.runstore import EpisodeState
 
 SERVER: Final = "deskgym"
 
@@ -76,7 +79,7 @@ def mcp(
             raise
         raise MissingExtra("`deskgym mcp`", "mcp") from error
     episode = StdioEpisode(
-        task, chosen_url(database) or "default", seed, parse_parameters(settings or []), rubric,
+        task, database or "default", seed, parse_parameters(settings or []), rubric,
         id, agent,
     )  # fmt: skip
 

@@ -56,6 +56,8 @@ class AsyncClient:
         """
         self._connection: Final = Connection.of(url, key, timeout_s, retry_s, connections_max)
         self._http: Final = httpx.AsyncClient(**self._connection.options())
+        # What was asked about a task, so that hundreds of environments cost no further request.
+        self._known: Final[dict[str, tuple[TaskSpec, Suite, Mapping[str, ToolSchema]]]] = {}
 
     @property
     def url(self) -> str:
@@ -76,10 +78,12 @@ class AsyncClient:
         Raises:
             UnknownName: the server has no such suite or task.
         """
-        spec = await self.call(calls.task(task))
-        name = task.partition("/")[0]
-        suite, tools = await self.call(calls.suite(name)), await self.call(calls.tools(name))
-        return AsyncServedEnvironment(self, Made(spec, suite, tools, parameters, rubric, agent))
+        known = self._known.get(task)
+        if known is None:
+            spec, name = await self.call(calls.task(task)), task.partition("/")[0]
+            suite, tools = await self.call(calls.suite(name)), await self.call(calls.tools(name))
+            known = self._known[task] = (spec, suite, tools)
+        return AsyncServedEnvironment(self, Made(*known, parameters, rubric, agent))
 
     async def resume(self, episode: str) -> AsyncServedEnvironment:
         """An environment that goes on with an episode on the server, live or not.

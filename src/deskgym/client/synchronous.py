@@ -56,6 +56,8 @@ class Client:
         """
         self._connection: Final = Connection.of(url, key, timeout_s, retry_s, connections_max)
         self._http: Final = httpx.Client(**self._connection.options())
+        # What was asked about a task, so that hundreds of environments cost no further request.
+        self._known: Final[dict[str, tuple[TaskSpec, Suite, Mapping[str, ToolSchema]]]] = {}
 
     @property
     def url(self) -> str:
@@ -76,10 +78,12 @@ class Client:
         Raises:
             UnknownName: the server has no such suite or task.
         """
-        spec = self.call(calls.task(task))
-        name = task.partition("/")[0]
-        suite, tools = self.call(calls.suite(name)), self.call(calls.tools(name))
-        return ServedEnvironment(self, Made(spec, suite, tools, parameters, rubric, agent))
+        known = self._known.get(task)
+        if known is None:
+            spec, name = self.call(calls.task(task)), task.partition("/")[0]
+            suite, tools = self.call(calls.suite(name)), self.call(calls.tools(name))
+            known = self._known[task] = (spec, suite, tools)
+        return ServedEnvironment(self, Made(*known, parameters, rubric, agent))
 
     def resume(self, episode: str) -> ServedEnvironment:
         """An environment that goes on with an episode on the server, live or not.

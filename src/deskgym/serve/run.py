@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import shutil
 import socket
 import tempfile
+import time
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -21,13 +23,14 @@ from deskgym.serve.door import places_of
 from deskgym.serve.log import log_config
 from deskgym.serve.metrics import SHARED_VARIABLE
 from deskgym.serve.settings import Settings
-from deskgym.serve.watch import WORKER_VARIABLE
+from deskgym.serve.watch import PARENT_CHECKED_S, WORKER_VARIABLE
 
 WORKER_APP: Final = "deskgym.serve.app:from_environment"
 """What a worker process runs."""
 BACKLOG: Final = 2_048
 KEEP_ALIVE_S: Final = 75
 """How long an idle connection is kept: longer than trainers' models usually think."""
+ORPHANS_LEAVE_S: Final = 10 * PARENT_CHECKED_S
 HEADER_BYTES_MAX: Final = 64 * 1_024
 HEADER_TIMEOUT_S: Final = 20.0
 
@@ -103,8 +106,17 @@ class _Server(uvicorn.Server):
             self._started()
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A listening socket; raises `UsageError` where there can be none."""
+def listen(host: str, port: int, *, patience_s: float = 0.0) -> socket.socket:
+    """A listening socket.
+
+    Args:
+        host: the address.
+        port: the port; 0 for any free one.
+        patience_s: how long to wait for a port that is taken.
+
+    Raises:
+        UsageError: there can be none.
+    """
     try:
         found = socket.getaddrinfo(
             host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -112,6 +124,19 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise UsageError(f"{host} is no address of this machine: {error.strerror}") from error
     family, _, _, _, address = found[0]
+    end_s = time.monotonic() + patience_s
+    while True:
+        try:
+            return _listening(family, address)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or time.monotonic() > end_s:
+                raise UsageError(
+                    f"the server cannot listen on {host} port {port}: {error.strerror}"
+                ) from error
+        time.sleep(0.1)
+
+
+def _listening(family: int, address: Any) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if os.name == "posix":
@@ -119,11 +144,9 @@ def listen(host: str, port: int) -> socket.socket:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         listener.bind(address)
         listener.listen(BACKLOG)
-    except OSError as error:
+    except OSError:
         listener.close()
-        raise UsageError(
-            f"the server cannot listen on {host} port {port}: {error.strerror}"
-        ) from error
+        raise
     listener.set_inheritable(True)
     return listener
 
@@ -148,7 +171,9 @@ def serve(settings: Settings, *, log_level: str, started: Callable[[str], None])
     """
     settings.checked()
     places_of(settings.app)
-    listener = listen(settings.host, settings.port)
+    # Workers whose parent was killed leave the port within that time.
+    patience_s = ORPHANS_LEAVE_S if settings.workers > 1 else 0.0
+    listener = listen(settings.host, settings.port, patience_s=patience_s)
     url = url_of(settings.host, listener)
     try:
         if settings.workers == 1:

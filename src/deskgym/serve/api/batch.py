@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -77,8 +78,11 @@ async def _each(
         except Problem as problem:
             return {"episode": id, "problem": problem.to_dict()}
 
-    run = asked.service.run
-    return {"results": [await run(result, id) for id in asked.form.episodes]}
+    results: list[dict[str, Any]] = []
+    for id in asked.form.episodes:
+        results.append(await asked.service.run(result, id))
+        await asyncio.sleep(0)  # closing takes milliseconds, and others have their turn
+    return {"results": results}
 
 
 OPERATIONS = (
