@@ -12,7 +12,7 @@ from pathlib import Path
 import deskgym
 from benchmarks.measure import Figure
 from benchmarks.service import actions_of
-from deskgym.runstore import Episodes, NewEpisode, NextStep, RunStore, open_run_store
+from deskgym.runstore import Episodes, EpisodeState, NewEpisode, NextStep, RunStore, open_run_store
 from deskgym.runstore.upkeep import prune, size_bytes
 from deskgym.store import default_engine
 from deskgym.store.postgres.server import embedded_server
@@ -109,8 +109,8 @@ def _batched(episodes: Episodes, count: int, at_once: int = 64) -> None:
         for number, action in enumerate(ACTIONS, start=1):
             answers = episodes.step_many([NextStep(id, action, number) for id in ids])
             assert all(isinstance(answer, deskgym.Observation) for answer in answers)
-        for id in ids:
-            assert episodes.close(id).reward == 1.0
+        for state in episodes.close_many(ids):
+            assert isinstance(state, EpisodeState) and state.reward == 1.0
 
 
 def _pruned(store: RunStore, name: str) -> Iterator[Figure]:

@@ -13,6 +13,7 @@ import pytest
 import deskgym
 from deskgym import AnyEnvironment, Client, Control, Suite, Task, call, find_tasks
 from deskgym.client import AsyncClient, AsyncServedEnvironment, ServedEnvironment
+from deskgym.desk import CustomerReply
 from deskgym.errors import (
     AccessRefused,
     EpisodeClosed,
@@ -24,6 +25,7 @@ from deskgym.errors import (
     UnknownName,
     UsageError,
 )
+from deskgym.recording import RecordedReply
 from deskgym.runner import play
 from deskgym.trajectory import Action, Observation
 from tests.serve.server import Server
@@ -82,7 +84,10 @@ def test_both_environments_have_the_interface_that_a_loop_may_rely_on() -> None:
             assert isinstance(member, property) or callable(own), name
             if inspect.isfunction(member) and name != "__exit__":
                 taken = list(inspect.signature(member).parameters)
-                assert list(inspect.signature(own).parameters) == taken, name
+                given = list(inspect.signature(own).parameters.values())
+                assert [item.name for item in given[: len(taken)]] == taken, name
+                # What one of them takes besides, a loop does not have to know.
+                assert all(item.default is not item.empty for item in given[len(taken) :]), name
 
 
 def test_the_two_clients_have_the_same_members() -> None:
@@ -334,3 +339,27 @@ def test_only_what_is_safe_to_repeat_is_repeated() -> None:
         assert len(made) == attempts
         assert len({request.content for request in made}) == 1
         client.close()
+
+
+def test_a_model_speaks_for_the_customer_of_a_served_episode(client: Client) -> None:
+    action = call(
+        "propose", remedy="refund", order_id="S-410", payment_id="PAY-A", amount_cents=4800
+    )
+    reply = CustomerReply("Hm. All right, but quickly.", accepts=True)
+    here = deskgym.make("service/damaged-lamp")
+    there = client.make("service/damaged-lamp")
+    for environment in (here, there):
+        environment.reset(seed=0)
+        asked = environment.question(action)
+        assert asked is not None
+        assert asked.proposal
+        assert "$48.00" in asked.words
+        assert environment.question(call("get_order", order_id="S-410")) is None
+        assert environment.steps == ()
+    assert there.step(action, reply) == here.step(action, reply)
+    assert here.steps[0].reply == there.steps[0].reply == reply
+    assert there.recording().steps[0].reply == RecordedReply(**reply._asdict())
+    with pytest.raises(UsageError, match="reply"):
+        there.step(action, CustomerReply(" "))
+    assert len(there.steps) == 1
+    there.close()

@@ -14,7 +14,8 @@ from deskgym.client.calls import Call, RecordingPage, ReplayResult, Suite, TaskS
 from deskgym.client.connection import DEFAULT_URL, Connection
 from deskgym.client.episode import Made, ServedEpisode
 from deskgym.client.failure import Patience, error_in, unreachable
-from deskgym.errors import DeskgymError
+from deskgym.desk import CustomerReply
+from deskgym.errors import CustomerAsked, DeskgymError
 from deskgym.recording import Recording
 from deskgym.rubric import Score
 from deskgym.store import RowChange
@@ -248,9 +249,13 @@ class AsyncServedEnvironment(ServedEpisode):
         self._begin(new, observation)
         return observation
 
-    async def step(self, action: Action) -> Observation:
+    async def step(self, action: Action, reply: CustomerReply | None = None) -> Observation:
         """Take one action; it is stored on the server when this returns."""
-        return self._took(await self._client.call(self._step(action)))
+        return self._took(await self._client.call(self._step(action, reply)))
+
+    async def question(self, action: Action) -> CustomerAsked | None:
+        """What an action would put to the customer, or None if it asks nothing."""
+        return await self._client.call(self._question(action))
 
     async def observe(self) -> Observation:
         """The latest observation again."""

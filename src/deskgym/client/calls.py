@@ -10,7 +10,8 @@ from urllib.parse import quote, urlencode
 import orjson
 
 from deskgym.client.failure import error_of
-from deskgym.errors import DeskgymError, ServerFailed, UnknownName
+from deskgym.desk import CustomerReply
+from deskgym.errors import CustomerAsked, DeskgymError, ServerFailed, UnknownName
 from deskgym.recording import Recording, parse
 from deskgym.rubric import Score
 from deskgym.rubric.score import POINTS
@@ -169,6 +170,7 @@ def step_of(answer: Any) -> Step:
         orjson.dumps(answer["result"]),
         tuple(map(change_of, answer["changes"])),
         answer["ended"],
+        None if answer["reply"] is None else CustomerReply(**answer["reply"]),
     )
 
 
@@ -256,10 +258,26 @@ def create(new: Mapping[str, Any]) -> Call[Observation]:
     return _post("/episodes", lambda answer: observation_of(answer["observation"]), new)
 
 
-def step(id: str, action: Action, number: int) -> Call[Observation]:
+def step(
+    id: str, action: Action, number: int, reply: CustomerReply | None = None
+) -> Call[Observation]:
     """Take a step."""
     body = {"action": action.canonical().to_dict(), "number": number}
+    if reply is not None:
+        body["reply"] = reply.checked()._asdict()
     return _post(f"{episode_path(id)}/steps", observation_of, body)
+
+
+def question(id: str, action: Action) -> Call[CustomerAsked | None]:
+    """What an action would put to the customer."""
+    body = {"action": action.canonical().to_dict()}
+    return _post(f"{episode_path(id)}/question", _asked_of, body)
+
+
+def _asked_of(answer: Any) -> CustomerAsked | None:
+    if answer["words"] is None:
+        return None
+    return CustomerAsked(answer["words"], proposal=answer["proposal"])
 
 
 def observe(id: str) -> Call[Observation]:

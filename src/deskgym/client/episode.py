@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from deskgym.client import calls
 from deskgym.client.calls import Call, Suite, TaskSpec
-from deskgym.errors import UnknownName, UsageError
+from deskgym.desk import CustomerReply
+from deskgym.errors import CustomerAsked, UnknownName, UsageError
 from deskgym.task import checked_seed, checked_values
 from deskgym.tool import ToolSchema
 from deskgym.trajectory import Action, Observation
@@ -120,8 +121,11 @@ class ServedEpisode:
         assert last is not None, "a started episode has an observation"
         return id, action, last.step + 1
 
-    def _step(self, action: Action) -> Call[Observation]:
-        return calls.step(*self._next(action))
+    def _step(self, action: Action, reply: CustomerReply | None) -> Call[Observation]:
+        return calls.step(*self._next(action), reply)
+
+    def _question(self, action: Action) -> Call[CustomerAsked | None]:
+        return calls.question(self._started(), action)
 
     def _took(self, observation: Observation) -> Observation:
         if observation.code != "episode_over" or self._last is None or not self._last.done:

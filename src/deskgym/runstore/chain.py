@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import orjson
 
+from deskgym.desk import CustomerReply
 from deskgym.environment import Environment
 from deskgym.trajectory import Step
 
@@ -24,6 +25,7 @@ class StoredStep(NamedTuple):
         changes: the net row changes, as JSON.
         ended: why the episode ended with it, or None.
         chain: the hash of everything up to here.
+        reply: what a customer who is no script said to it, as canonical JSON, or None.
     """
 
     number: int
@@ -32,10 +34,17 @@ class StoredStep(NamedTuple):
     changes: str
     ended: str | None
     chain: str
+    reply: str | None = None
 
     def holds_after(self, chain: str) -> bool:
         """Whether the step is what its own hash says, after an episode of that hash."""
-        return self.chain == _sealed(chain, self.action, self.result, self.changes, self.ended)
+        return self.chain == _sealed(
+            chain, self.action, self.result, self.changes, self.ended, self.reply
+        )
+
+    def customer_reply(self) -> CustomerReply | None:
+        """The reply, as `Environment.step` takes it."""
+        return None if self.reply is None else CustomerReply(**orjson.loads(self.reply))
 
 
 def opening_chain(environment: Environment) -> str:
@@ -58,12 +67,17 @@ def stored_step(step: Step, chain: str) -> StoredStep:
     changes = (
         orjson.dumps([[*change] for change in step.changes]).decode() if step.changes else "[]"
     )
-    sealed = _sealed(chain, action, result, changes, step.ended)
-    return StoredStep(step.number, action, result, changes, step.ended, sealed)
+    reply = None if step.reply is None else orjson.dumps(step.reply._asdict()).decode()
+    sealed = _sealed(chain, action, result, changes, step.ended, reply)
+    return StoredStep(step.number, action, result, changes, step.ended, sealed, reply)
 
 
-def _sealed(chain: str, action: str, result: str, changes: str, ended: str | None) -> str:
+def _sealed(
+    chain: str, action: str, result: str, changes: str, ended: str | None, reply: str | None
+) -> str:
     # The lengths keep one part's end from being read as the next one's start.
-    parts = (chain, action, result, changes, ended or "")
+    parts = [chain, action, result, changes, ended or ""]
+    if reply is not None:
+        parts.append(reply)
     text = "".join([f"{len(part)}:{part}" for part in parts])
     return sha256(text.encode()).hexdigest()

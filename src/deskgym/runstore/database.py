@@ -147,6 +147,8 @@ class Database:
         text = self.text(statement)
         if not self.postgres:
             return [driver.execute(text, values).rowcount for values in rows]
+        if not rows:
+            return []
         # One round trip for all of them.
         with driver.pipeline():
             cursors = [driver.execute(text, values) for values in rows]

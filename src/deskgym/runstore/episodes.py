@@ -8,7 +8,7 @@ import secrets
 import socket
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from deskgym.desk import CustomerReply
 from deskgym.environment import Environment
 from deskgym.errors import (
+    CustomerAsked,
     DatabaseDamaged,
     DatabaseUnavailable,
     DeskgymError,
@@ -95,11 +97,15 @@ class Created:
 
 @dataclass(frozen=True)
 class NextStep:
-    """A step to take: which episode, which action, and its number if the caller counts."""
+    """A step to take: which episode, which action, its number if the caller counts, and a reply.
+
+    `reply` is what a customer who is no script says to it; see `Environment.step`.
+    """
 
     id: str
     action: Action
     number: int | None = None
+    reply: CustomerReply | None = None
 
 
 class _Live:
@@ -213,26 +219,37 @@ class Episodes:
             for item, is_added in zip(made, added, strict=True)
         ]
 
-    def step(self, id: str, action: Action, number: int | None = None) -> Observation:
-        """Take one action; it is stored when this returns.
+    def step(
+        self,
+        id: str,
+        action: Action,
+        number: int | None = None,
+        *,
+        reply: CustomerReply | None = None,
+    ) -> Observation:
+        """Take one action; it is stored, with its reply, when this returns.
 
         Args:
             id: the episode.
             action: whatever the agent sent; see `Environment.step`.
             number: the step's number, from 1. A number that was taken by the same action is
-                answered with its observation, and nothing is done again. None takes the next one.
+                answered with its observation, and nothing is done again: the reply that was
+                stored stands, whatever comes with the repetition. None takes the next one.
+            reply: what a customer who is no script says to it; see `question`.
 
         Raises:
             StepConflict: another action has that number, or it leaves a gap.
             EpisodeClosed: the episode was closed, or expired.
             UnknownEpisode: there is no such episode.
+            UsageError: the reply cannot be recorded.
         """
+        asked = NextStep(id, action, number, None if reply is None else reply.checked())
         for _ in range(ATTEMPTS_MAX):
             with self._held(id, own=True) as live:
                 answer = self._answer(live, action, number)
                 if answer is not None:
                     return answer
-                observation, entry = self._take(live, action)
+                observation, entry = self._take(live, asked)
                 if self._append([(live, entry)])[0]:
                     return observation
         raise _contested(id)
@@ -246,7 +263,11 @@ class Episodes:
         Raises:
             DatabaseUnavailable: the database cannot serve now. Some steps may be stored; repeat
                 them with their numbers.
+            UsageError: a reply cannot be recorded; no step was taken.
         """
+        for asked in steps:
+            if asked.reply is not None:
+                asked.reply.checked()
         answers: list[Observation | DeskgymError | None] = [None] * len(steps)
         waiting = list(range(len(steps)))
         while waiting:
@@ -266,6 +287,15 @@ class Episodes:
         """The latest observation again; it takes no action. Raises `UnknownEpisode`."""
         with self.environment(id) as environment:
             return environment.observe()
+
+    def question(self, id: str, action: Action) -> CustomerAsked | None:
+        """What an action would put to the customer, or None; the episode stays as it is.
+
+        Whoever speaks for the customer answers it, and the answer goes into `step` as its reply.
+        Raises `UnknownEpisode`.
+        """
+        with self.environment(id) as environment:
+            return environment.question(action)
 
     def score(self, id: str, rubric: str | None = None) -> Score:
         """What the episode has earned so far: the trainer's, and never an agent's.
@@ -310,6 +340,20 @@ class Episodes:
             UnknownEpisode: there is no such episode.
         """
         return self._close(id, "closed")
+
+    def close_many(self, ids: Sequence[str]) -> list[EpisodeState | DeskgymError]:
+        """End episodes as `close` does, all those that are live in one transaction.
+
+        The answers are in the order of `ids`; one that `close` would raise an error for is that
+        error, and disturbs no other. Recordings are stored after the transaction, one by one.
+        """
+        answers: dict[str, EpisodeState | DeskgymError] = {}
+        for id in self._close_round(set(ids), answers):
+            try:
+                answers[id] = self._close(id, "closed")
+            except _OF_ONE_EPISODE as error:
+                answers[id] = error
+        return [answers[id] for id in ids]
 
     def expire(self, idle_s: float, *, limit: int = 1_000) -> list[str]:
         """Close live episodes, whoever owns them, that took no action for so long; their ids."""
@@ -456,11 +500,11 @@ class Episodes:
         # After the end nothing is taken and nothing stored: the answer is `episode_over`.
         return environment.step(action) if environment.done else None
 
-    def _take(self, live: _Live, action: Action) -> tuple[Observation, Entry]:
+    def _take(self, live: _Live, asked: NextStep) -> tuple[Observation, Entry]:
         """Take an action in memory. Until it is stored, the environment is ahead."""
         environment, row = _built(live)
         try:
-            observation = environment.step(action)
+            observation = environment.step(asked.action, asked.reply)
             step = stored_step(environment.steps[-1], live.chain)
             ending = _ending(environment, "ended") if environment.done else None
         except BaseException:
@@ -471,8 +515,9 @@ class Episodes:
     def _append(self, taken: Sequence[tuple[_Live, Entry]]) -> list[bool]:
         """Store what was taken. An environment whose step is not stored is dropped: it is ahead."""
         stored = [False] * len(taken)
+        now_ms = self._now_ms()
         try:
-            stored = self._log.append([entry for _, entry in taken], self._now_ms())
+            stored = self._log.append([entry for _, entry in taken], now_ms)
         finally:
             for (live, entry), is_stored in zip(taken, stored, strict=True):
                 if not is_stored:
@@ -480,7 +525,7 @@ class Episodes:
                     continue
                 live.chain = entry.step.chain
                 if entry.ending is not None and live.row is not None:
-                    live.row = live.row._replace(status="ended")
+                    live.row = _ended_row(live.row, entry.ending, now_ms)
         return stored
 
     def _step_round(
@@ -504,7 +549,7 @@ class Episodes:
                         answers[place] = error
                         continue
                     if answers[place] is None:
-                        observation, entry = self._take(live, asked.action)
+                        observation, entry = self._take(live, asked)
                         taken.append((live, entry))
                         observations.append((place, observation))
             except BaseException:
@@ -518,7 +563,7 @@ class Episodes:
                 continue
             asked = steps[place]
             try:
-                answers[place] = self.step(asked.id, asked.action, asked.number)
+                answers[place] = self.step(asked.id, asked.action, asked.number, reply=asked.reply)
             except _OF_ONE_EPISODE as error:
                 answers[place] = error
 
@@ -527,24 +572,56 @@ class Episodes:
     def _close(self, id: str, status: str, *, idle_before_ms: int | None = None) -> EpisodeState:
         for _ in range(ATTEMPTS_MAX):
             with self._held(id, own=True) as live:
-                self._refresh(id, live)
                 environment, row = _built(live)
                 if idle_before_ms is not None and not self._store.idle_episodes(
                     idle_before_ms, 1, id=id
                 ):
                     return self.state(id)
+                finished = True
                 if row.status == "live":
-                    ending = _ending(environment, status)
-                    finished = self._log.finish(id, ending, self._now_ms())
-                else:
-                    finished = True
+                    ending, now_ms = _ending(environment, status), self._now_ms()
+                    finished = self._log.finish([(id, ending)], now_ms)[0]
+                    row = _ended_row(row, ending, now_ms)
                 self._forget(id, live)
             if finished:
-                row = self._row(id)
-                if self._record and not self._store.recordings.has_episode(id):
-                    self._recorded(row)
-                return state_of(row, row.steps or 0)
+                return self._closed(row)
         raise _contested(id)
+
+    def _close_round(
+        self, ids: Collection[str], answers: dict[str, EpisodeState | DeskgymError]
+    ) -> list[str]:
+        """Close what this worker owns, and answer; returns those that have to be closed alone."""
+        now_ms = self._now_ms()
+        rows: dict[str, EpisodeRow] = {}
+        endings: dict[str, Ending] = {}
+        with ExitStack() as stack:
+            # Everybody locks episodes in the same order, so that nobody waits in a circle.
+            for id in sorted(ids):
+                try:
+                    live = stack.enter_context(self._held(id, own=True))
+                except _OF_ONE_EPISODE as error:
+                    answers[id] = error
+                    continue
+                environment, row = _built(live)
+                stack.callback(self._forget, id, live)
+                if row.status == "live":
+                    endings[id] = _ending(environment, "closed")
+                    row = _ended_row(row, endings[id], now_ms)
+                rows[id] = row
+            finished = self._log.finish(list(endings.items()), now_ms)
+        lost = [id for id, done in zip(endings, finished, strict=True) if not done]
+        for id in rows.keys() - set(lost):
+            try:
+                answers[id] = self._closed(rows[id])
+            except _OF_ONE_EPISODE as error:
+                answers[id] = error
+        return lost
+
+    def _closed(self, row: EpisodeRow) -> EpisodeState:
+        """The state of an episode that is no longer live, whose recording is stored if it is."""
+        if self._record and not self._store.recordings.has_episode(row.id):
+            self._recorded(self._row(row.id))
+        return state_of(row, row.steps or 0)
 
     def _recorded(self, row: EpisodeRow) -> Recording:
         """An episode's recording, from its actions; stored, unless the episode is live."""
@@ -636,6 +713,10 @@ class Episodes:
                 "its row was changed, or its task is of another version"
             )
         steps = self._log.steps_after(row.id, 0)
+        if row.steps is not None and row.steps != len(steps):
+            raise DatabaseDamaged(
+                f"the episode {row.id} ended after {row.steps} steps, and {len(steps)} are stored"
+            )
         return environment, _replayed(row.id, environment, steps, row.chain, after_step)
 
     def _forget(self, id: str, live: _Live) -> None:
@@ -719,13 +800,17 @@ def _replayed(
 ) -> str:
     """Take stored steps again, each with the outcome that was stored; the chain's last hash."""
     for stored in steps:
-        environment.step(Action.from_json(orjson.loads(stored.action)))
+        if not stored.holds_after(chain):
+            raise DatabaseDamaged(
+                f"step {stored.number} of the episode {id} was changed after it was stored"
+            )
+        environment.step(Action.from_json(orjson.loads(stored.action)), stored.customer_reply())
         taken = environment.steps[-1:]
         again = stored_step(taken[0], chain) if taken else None
         if again != stored:
             raise DatabaseDamaged(
                 f"step {stored.number} of the episode {id} does not come out as it was stored: "
-                "the row was changed, or the task is of another version"
+                "the task is of another version, or the row was changed and sealed again"
             )
         chain = stored.chain
         if after_step is not None:
@@ -758,6 +843,19 @@ def _ending(environment: Environment, status: str) -> Ending:
         digest=environment.world.digest(),
         rubric=score.rubric,
         score=_json(score.to_dict()),
+    )
+
+
+def _ended_row(row: EpisodeRow, ending: Ending, ended_ms: int) -> EpisodeRow:
+    """A live episode's row as its ending leaves it."""
+    return row._replace(
+        status=ending.status,
+        outcome=ending.outcome,
+        ended=ending.ended,
+        steps=ending.steps,
+        reward=ending.reward,
+        digest=ending.digest,
+        ended_ms=ended_ms,
     )
 
 

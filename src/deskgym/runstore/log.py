@@ -108,12 +108,13 @@ class Statements:
             bindparam("chain", type_=Text),
             bindparam("worker", type_=Text),
             bindparam("created_ms", type_=BigInteger),
+            bindparam("reply", type_=Text),
         ).where(*owned)
         # The row's lock keeps a claim waiting until the step is in or out; SQLite has one writer.
         rows = rows.with_for_update() if postgres else rows
         columns = (
             "episode", "number", "action", "result", "changes", "ended", "chain", "worker",
-            "created_ms",
+            "created_ms", "reply",
         )  # fmt: skip
         self.append = insert(actions).from_select(columns, rows).on_conflict_do_nothing()
         taken = (
@@ -230,7 +231,6 @@ class EpisodeLog:
         free; and once, even where the connection was lost and the statement is run again.
         """
         rows = [self._step_values(entry, now_ms) for entry in entries]
-        endings = [entry for entry in entries if entry.ending is not None]
 
         def one(driver: Driver) -> list[bool]:
             return [self._database.execute(driver, self._sql.append, rows[0]).rowcount == 1]
@@ -241,12 +241,15 @@ class EpisodeLog:
             stored = {
                 entry.episode for entry, is_kept in zip(entries, kept, strict=True) if is_kept
             }
-            for entry in endings:
-                if entry.episode in stored and entry.ending is not None:
-                    self._finish(driver, entry.episode, entry.ending, now_ms)
+            ended = [
+                (entry.episode, entry.ending)
+                for entry in entries
+                if entry.ending is not None and entry.episode in stored
+            ]
+            self._finish(driver, ended, now_ms)
             return kept
 
-        if len(entries) == 1 and not endings:
+        if len(entries) == 1 and entries[0].ending is None:
             kept = self._database.run(one)
         else:
             kept = self._database.transaction(several)
@@ -254,11 +257,14 @@ class EpisodeLog:
             is_kept or self._is_ours(entry) for entry, is_kept in zip(entries, kept, strict=True)
         ]
 
-    def finish(self, episode: str, ending: Ending, now_ms: int) -> bool:
-        """End an episode that this worker owns, if it has just these steps; whether it did."""
-        return self._database.transaction(
-            lambda driver: self._finish(driver, episode, ending, now_ms)
-        )
+    def finish(self, endings: Sequence[tuple[str, Ending]], now_ms: int) -> list[bool]:
+        """End episodes in one transaction; for each whether it was ended.
+
+        One ends only where this worker owns it, it is live, and it has just the ending's steps.
+        """
+        if not endings:
+            return []
+        return self._database.transaction(lambda driver: self._finish(driver, endings, now_ms))
 
     def claim(self, episode: str) -> bool:
         """Make this worker the owner of a live episode; False where there is none."""
@@ -322,8 +328,22 @@ class EpisodeLog:
             **entry.step._asdict(),
         }
 
-    def _finish(self, driver: Driver, episode: str, ending: Ending, now_ms: int) -> bool:
-        values = {
+    def _finish(
+        self, driver: Driver, endings: Sequence[tuple[str, Ending]], now_ms: int
+    ) -> list[bool]:
+        rows = [self._finish_values(episode, ending, now_ms) for episode, ending in endings]
+        counts = self._database.execute_each(driver, self._sql.finish, rows)
+        done = [count == 1 for count in counts]
+        scores_made = [
+            _score_values(episode, ending, now_ms)
+            for (episode, ending), is_done in zip(endings, done, strict=True)
+            if is_done
+        ]
+        self._database.execute_each(driver, self._sql.score, scores_made)
+        return done
+
+    def _finish_values(self, episode: str, ending: Ending, now_ms: int) -> dict[str, object]:
+        return {
             "id": episode,
             "owner": self.worker,
             "new_status": ending.status,
@@ -334,11 +354,6 @@ class EpisodeLog:
             "digest": ending.digest,
             "ended_ms": now_ms,
         }
-        if self._database.execute(driver, self._sql.finish, values).rowcount != 1:
-            return False
-        score = _score_values(episode, ending, now_ms)
-        self._database.execute(driver, self._sql.score, score)
-        return True
 
 
 def _score_values(episode: str, ending: Ending, now_ms: int) -> dict[str, object]:

@@ -22,7 +22,7 @@ SCHEMA: Final = "deskgym"
 """The schema of the tables in PostgreSQL, so that they stand beside whatever else is there."""
 
 VERSION_TABLE: Final = "runstore_version"
-HEAD: Final = "0001"
+HEAD: Final = "0002"
 """The newest revision that this version of deskgym writes and reads."""
 
 metadata: Final = MetaData(
@@ -99,12 +99,14 @@ actions: Final = Table(
     Column("chain", String(64), nullable=False),
     Column("worker", String(64), nullable=False),
     Column("created_ms", BigInteger, nullable=False),
+    Column("reply", Text),
     CheckConstraint("number > 0", name="number"),
     sqlite_with_rowid=False,
 )
 """An episode's actions as they happened: canonical JSON of each, of its result and row changes.
 
-`chain` seals everything up to this action; `worker` is who carried it out.
+`reply` is what a customer who is no script said to it, as JSON, or null where none did. `chain`
+seals everything up to this action; `worker` is who carried it out.
 """
 
 scores: Final = Table(

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final, ParamSpec, TypeVar
 
+from deskgym.desk import CustomerReply
 from deskgym.errors import DeskgymError
 from deskgym.runstore import Created, NewEpisode, NextStep, RunStore, open_run_store
 from deskgym.serve.access import Hosts, Keys
@@ -64,13 +65,19 @@ class Service:
         self.metrics.created.inc(len(made))
         return made
 
-    async def step(self, id: str, action: Action, number: int | None = None) -> Observation:
+    async def step(
+        self,
+        id: str,
+        action: Action,
+        number: int | None = None,
+        reply: CustomerReply | None = None,
+    ) -> Observation:
         """Take one action; it is stored when this returns. Raises what `Episodes.step` raises."""
         self.metrics.steps.inc()
         if self._inline:
-            return self.episodes.step(id, action, number)
+            return self.episodes.step(id, action, number, reply=reply)
         future: asyncio.Future[Observation] = asyncio.get_running_loop().create_future()
-        self._waiting.append((NextStep(id, action, number), future))
+        self._waiting.append((NextStep(id, action, number, reply), future))
         if self._storing is None:
             self._storing = asyncio.create_task(self._store_waiting())
         return await future

@@ -9,7 +9,14 @@ from typing import Any, TypeVar
 from deskgym.errors import DatabaseUnavailable, DeskgymError, InvalidDatabase, UsageError
 from deskgym.runstore import NextStep
 from deskgym.serve.api import forms
-from deskgym.serve.api.episodes import action_of, created_json, new_episode, score_json, taken_or
+from deskgym.serve.api.episodes import (
+    action_of,
+    created_json,
+    new_episode,
+    reply_of,
+    score_json,
+    taken_or,
+)
 from deskgym.serve.operation import Asked, NoQuery, Operation
 from deskgym.serve.problem import Problem, problem_of
 from deskgym.trajectory import Observation
@@ -34,7 +41,7 @@ async def step(asked: Asked[forms.StepsForm, NoQuery]) -> dict[str, Any]:
     be repeated.
     """
     service = asked.service
-    steps = [NextStep(form.episode, action_of(form.action), form.number)
+    steps = [NextStep(form.episode, action_of(form.action), form.number, reply_of(form.reply))
              for form in asked.form.steps]  # fmt: skip
     answers = await service.step_many(steps)
     return {

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import orjson
 
+from deskgym.desk import CustomerReply
 from deskgym.environment import Environment
 from deskgym.errors import UsageError
 from deskgym.rubric import Score
@@ -32,6 +33,11 @@ def new_episode(form: forms.NewEpisodeForm, trainer: Trainer) -> NewEpisode:
 def action_of(form: forms.ActionForm) -> Action:
     """The action that a form asks for."""
     return Action(form.tool, form.arguments)
+
+
+def reply_of(form: forms.ReplyForm | None) -> CustomerReply | None:
+    """The customer's reply that a form brings, if it does."""
+    return None if form is None else CustomerReply(form.message, form.accepts, form.done)
 
 
 def created_json(made: Created) -> dict[str, Any]:
@@ -86,8 +92,24 @@ async def step(asked: Asked[forms.StepForm, NoQuery]) -> Reply:
     the episode's end the answer is `episode_over`, and nothing changes.
     """
     form = asked.form
-    observation = await asked.service.step(asked.path["id"], action_of(form.action), form.number)
+    observation = await asked.service.step(
+        asked.path["id"], action_of(form.action), form.number, reply_of(form.reply)
+    )
     return Reply(observation.to_json())
+
+
+async def question(asked: Asked[forms.QuestionForm, NoQuery]) -> dict[str, Any]:
+    """Show what an action would put to the customer; it is tried and undone.
+
+    Whoever speaks for the customer answers it, and the answer goes into the step as its reply.
+    """
+    service = asked.service
+    found = await service.run(
+        service.episodes.question, asked.path["id"], action_of(asked.form.action)
+    )
+    if found is None:
+        return {"words": None, "proposal": False}
+    return {"words": found.words, "proposal": found.proposal}
 
 
 async def observe(asked: Asked[NoForm, NoQuery]) -> Reply:
@@ -122,6 +144,7 @@ def step_json(item: Step) -> dict[str, Any]:
         "result": orjson.loads(item.result_json),
         "changes": [change.to_dict() for change in item.changes],
         "ended": item.ended,
+        "reply": None if item.reply is None else item.reply._asdict(),
     }
 
 
@@ -172,8 +195,11 @@ OPERATIONS = (
     # The first one is by far the most used.
     Operation(
         "step_episode", "POST", f"{_EPISODE}/steps", step, forms.ObservationAnswer,
-        form=forms.StepForm, problems=(*_UNKNOWN, "step_conflict", "episode_closed"),
+        form=forms.StepForm,
+        problems=(*_UNKNOWN, "step_conflict", "episode_closed", "invalid_value"),
     ),
+    Operation("ask_episode", "POST", f"{_EPISODE}/question", question, forms.QuestionAnswer,
+              form=forms.QuestionForm, problems=_UNKNOWN),
     Operation("list_steps", "GET", f"{_EPISODE}/steps", steps, forms.StepsAnswer,
               problems=_UNKNOWN),
     Operation("observe_episode", "GET", f"{_EPISODE}/observation", observe,

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from deskgym.desk import REPLY_CHARACTERS_MAX
 from deskgym.rubric.score import Verdict
 from deskgym.runstore.page import PAGE_MAX
 from deskgym.serve.operation import Form, Query
@@ -119,6 +120,31 @@ class ActionForm(Form):
     ]
 
 
+class ReplyForm(Form):
+    """What a customer who is no script says to an action."""
+
+    model_config = _example(message="Yes, please do that.", accepts=True)
+
+    message: Annotated[str, Field(min_length=1, max_length=REPLY_CHARACTERS_MAX)]
+    accepts: Annotated[bool, Field(description="Whether a proposal is accepted.")] = False
+    done: Annotated[bool, Field(description="Whether there is nothing more to say.")] = False
+
+
+class QuestionForm(Form):
+    """An action that is only tried."""
+
+    model_config = _example(action=_READ)
+
+    action: ActionForm
+
+
+class QuestionAnswer(Answer):
+    """What an action would put to the customer; null where it asks nothing."""
+
+    words: str | None
+    proposal: Annotated[bool, Field(description="Whether it is to be accepted or declined.")]
+
+
 class StepForm(Form):
     """A step to take."""
 
@@ -133,6 +159,13 @@ class StepForm(Form):
             description="The step's number, from 1, makes the request safe to repeat: a number "
             "that the same action has taken is answered again, and nothing is done. Null takes "
             "the next one.",
+        ),
+    ] = None
+    reply: Annotated[
+        ReplyForm | None,
+        Field(
+            description="What the customer says to it, where a model or a person speaks for the "
+            "customer. Null lets the task's own customer answer."
         ),
     ] = None
 
@@ -167,6 +200,14 @@ class ChangeAnswer(Answer):
     after: dict[str, Any] | None
 
 
+class ReplyAnswer(Answer):
+    """What a customer who is no script said to a step."""
+
+    message: str
+    accepts: bool
+    done: bool
+
+
 class StepAnswer(Answer):
     """A step as it is recorded."""
 
@@ -175,6 +216,7 @@ class StepAnswer(Answer):
     result: dict[str, Any]
     changes: list[ChangeAnswer]
     ended: str | None
+    reply: ReplyAnswer | None
 
 
 class StepsAnswer(Answer):
