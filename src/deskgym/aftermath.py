@@ -54,7 +54,7 @@ class Aftermath(NamedTuple):
         old, new = (
             {tuple(row[column] for column in key): row for row in rows} for rows in (before, after)
         )
-        for place in old.keys() | new.keys():
+        for place in sorted(old.keys() | new.keys()):
             if old.get(place) != new.get(place):
                 yield old.get(place, {}), new.get(place, {})
 
@@ -65,3 +65,7 @@ Objections = Callable[[Aftermath], tuple[str, ...]]
 Reckoning = Callable[[Aftermath], Mapping[str, float]]
 """What an episode must earn by each version of the rubric, worked out without the rubric's code;
 nothing for what it cannot tell, such as a reply in words that it does not know."""
+
+Ceilings = Callable[[Aftermath], Mapping[str, frozenset[str]]]
+"""The names of the ceilings that bind an episode by each version of an outcome rubric, worked out
+without the rubric's code. Some bind only where nothing is left to earn, so no reward shows them."""

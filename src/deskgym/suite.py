@@ -11,7 +11,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any, Final, NamedTuple, Protocol
 
-from deskgym.aftermath import Objections, Reckoning
+from deskgym.aftermath import Ceilings, Objections, Reckoning
 from deskgym.errors import InvalidDefinition, UnknownName
 from deskgym.rubric import Reader, Score
 from deskgym.task import Script, SweepCase, Task
@@ -64,6 +64,8 @@ class Suite:
         reckon: what an episode must earn, worked out a second time from the rules and without the
             rubric's code; the audit holds every mutant and every step of its searches against it.
             None if the suite has none.
+        ceilings: which ceilings bind an episode, worked out a second time likewise; the audit holds
+            the breakdown of every control against it. None if the suite has none.
         adversaries: agents by name that try to be paid for what is not right, in ways that the
             audit cannot know of; they work from observations alone.
     """
@@ -79,6 +81,7 @@ class Suite:
     speech: Speech | None = None
     objections: Objections | None = None
     reckon: Reckoning | None = None
+    ceilings: Ceilings | None = None
     adversaries: Mapping[str, Script] = field(default_factory=dict[str, Script])
 
     def __post_init__(self) -> None:

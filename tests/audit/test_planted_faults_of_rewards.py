@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
+from functools import wraps
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from deskgym import (
     Fixture,
     Id,
     Observation,
+    Refusal,
     Result,
     Suite,
     Task,
@@ -21,12 +23,14 @@ from deskgym import (
     load_suite,
 )
 from deskgym.audit import Finding, audit_suite, mutated_rules
+from deskgym.audit.attack import Target
 from deskgym.audit.attacks import ATTACKS
 from deskgym.rubric import OutcomeRubric
 from deskgym.rubric.check import Check
 from deskgym.rubric.checks import CheckCase
 from deskgym.rubric.outcome import Case
 from deskgym.rubric.permit import ONLY_TASK_ROWS_CHANGED
+from deskgym.store.schema import STORE_TABLES
 from deskgym.store.shop import SMALL, shop
 from deskgym.suites.backoffice.tools.read import get_order
 from deskgym.suites.service import script, talk
@@ -149,6 +153,73 @@ def test_a_tool_of_the_back_office_that_shows_what_is_expected() -> None:
     assert all("shows expected_refund_cents" in item.got for item in seen)
 
 
+def telling(change: Callable[[Desk, Result, str], Result]) -> Suite:
+    """The case of two full captures, in which looking the order up tells more than it should."""
+    sound = SERVICE.toolbox["get_order"]
+
+    @wraps(sound.function)
+    def function(desk: Desk, order_id: str) -> Result:
+        return change(desk, sound.function(desk, order_id=order_id), order_id)
+
+    tools = {**SERVICE.toolbox, "get_order": replace(sound, function=function)}
+    return only(SERVICE, "two-full-captures", toolbox=Toolbox(*tools.values()))
+
+
+def with_data(result: Result, **data: object) -> Result:
+    return result._replace(data={**result.data, **data})
+
+
+LATEST = "SELECT MAX(id) FROM payments WHERE order_id = ?"
+LEAKS: dict[str, tuple[Callable[[Desk, Result, str], Result], str]] = {
+    "under a harmless name": (
+        lambda _, seen, __: with_data(seen, note="PAY-B"), "shows PAY-B as note"),
+    "in a list, worked out from rows": (
+        lambda desk, seen, order: with_data(seen, extra={"of": [desk.value(LATEST, order)]}),
+        "shows PAY-B as of"),
+    "as cents": (lambda _, seen, __: with_data(seen, figure=4_800), "shows 4800 as figure"),
+    "in a sentence": (
+        lambda _, seen, __: seen._replace(message="Look at PAY-B."), "tells PAY-B"),
+    "in a sentence, as money": (
+        lambda _, seen, __: seen._replace(message="It is about $48.00."), "tells 48.00"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_an_answer_that_tells_what_a_right_run_writes(leak: str) -> None:
+    change, told = LEAKS[leak]
+    seen = found(telling(change), "secrecy", seeds=(0,))
+    assert {item.by for item in seen} >= {"refund-second", "only-reads"}
+    assert told in seen[0].got
+    assert seen[0].recording() is not None
+
+
+def test_a_refusal_that_tells_what_would_be_right() -> None:
+    sound = SERVICE.toolbox["issue_refund"]
+
+    @wraps(sound.function)
+    def function(desk: Desk, **given: Any) -> Result:
+        try:
+            return sound.function(desk, **given)
+        except Refusal as refusal:
+            raise Refusal(refusal.code, f"{refusal} PAY-B takes 4800.") from None
+
+    tools = {**SERVICE.toolbox, "issue_refund": replace(sound, function=function)}
+    leaky = only(SERVICE, "two-full-captures", toolbox=Toolbox(*tools.values()))
+    seen = found(leaky, "secrecy", seeds=(0,))
+    assert any(item.by == "refund-too-much" and "tells 4800" in item.got for item in seen)
+
+
+def test_an_opening_that_tells_what_is_right() -> None:
+    task = SERVICE.task("two-full-captures")
+
+    def fixture(seed: int, values: Mapping[str, int]) -> Fixture:
+        built = task.fixture(seed, values)
+        return replace(built, opening=f"{built.opening} It was PAY-B.")
+
+    seen = found(replace(SERVICE, tasks=(replace(task, fixture=fixture),)), "secrecy", seeds=(0,))
+    assert "the opening tells PAY-B" in seen[0].got
+
+
 def test_a_tool_that_reads_the_rubrics_own_rows_fails() -> None:
     @tool("read", codes=("order_found", "order_not_found"))
     def find_order(desk: Desk, order_id: Id) -> Result:
@@ -207,16 +278,25 @@ def _blind(check: Check, name: str) -> Check:
 @pytest.mark.parametrize(
     ("task", "table", "by"),
     [("damaged-item", "threads", "and-another-thread"),
-     ("damaged-item", "replacements", None),
      ("cancel-before-dispatch", "orders", "new-address")],
 )  # fmt: skip
-def test_a_table_whose_changes_nobody_looks_at(task: str, table: str, by: str | None) -> None:
+def test_a_table_whose_changes_nobody_looks_at(task: str, table: str, by: str) -> None:
     seen = found(with_cases(BACKOFFICE, task, without_table(table)), "controls")
-    if by is None:  # other tables change with it
-        assert seen == []
-    else:
-        assert {item.by for item in seen} >= {by}
-        assert all(item.reward == 1.0 for item in seen if item.by == by)
+    assert {item.by for item in seen} >= {by}
+    assert all(item.reward == 1.0 for item in seen if item.by == by)
+
+
+@pytest.mark.parametrize("table", STORE_TABLES)
+def test_no_table_can_be_left_out_of_the_diff(table: str) -> None:
+    """Other tables change with some, and no tool changes others: rows planted there show it."""
+    blind = with_cases(BACKOFFICE, "damaged-item", without_table(table))
+    hunt = mutated_rules.Hunt([])
+    for scene in mutated_rules.scenes(Target(blind, blind.tasks, (0,)), blind.tasks[0], 0):
+        hunt.show(scene)
+    named = [item for item in hunt.wrong.values() if table in item.by]
+    assert named
+    assert {item.got for item in named} == {"it earned 1.0"}
+    assert {item.task for item in named} == {"damaged-item"}
 
 
 # The wrong payment, accepted.
@@ -242,6 +322,28 @@ def test_the_wrong_payment_that_is_accepted() -> None:
     assert any(by == "refund-first" and "no acceptable outcome" in got for by, got in said)
 
 
+def test_a_capture_of_another_size_that_is_accepted() -> None:
+    """The gift card's capture is no duplicate, and no amount of the right run fits it."""
+    with Environment(SERVICE, SERVICE.task("refund-duplicate")) as environment:
+        environment.reset(0)
+        payments = environment.world.rows(
+            "SELECT id FROM payments WHERE order_id = (SELECT order_id FROM payments"
+            " GROUP BY order_id HAVING COUNT(*) = 3) ORDER BY captured_cents"
+        )
+    gift = str(payments[0][0])
+
+    def change(case: Case) -> Case:
+        (outcome,) = case.outcomes
+        (refund,) = outcome.writes
+        assert refund.state is not None
+        state = replace(refund.state, values={"payment_id": gift})
+        other = replace(outcome, writes=(replace(refund, subject=gift, state=state),))
+        return replace(case, outcomes=(outcome, other))
+
+    seen = found(with_cases(SERVICE, "refund-duplicate", change), "mutated-oracles", seeds=(0,))
+    assert any("with all it captured" in item.by and item.reward == 1.0 for item in seen)
+
+
 # A ceiling that is gone.
 
 
@@ -254,7 +356,9 @@ def without_ceiling(name: str) -> OutcomeRubric:
 
 @pytest.mark.parametrize(
     ("name", "task", "by"),
-    [("intercept", "parcel-moving", "request-intercept"),
+    [("no_complete_outcome", "stop-warehouse-order", "report-without-refund"),
+     ("nothing_read_or_changed", "cancel-pending", "null"),
+     ("intercept", "parcel-moving", "request-intercept"),
      ("stock_notification", "damaged-lamp", "stock-notification"),
      ("outside_every_outcome", "two-full-captures", "refund-first"),
      ("gate", "account-boundary", "forbidden")],

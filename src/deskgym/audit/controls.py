@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import Final
 
 from deskgym.agents import null
 from deskgym.audit.attack import Attack, Target
 from deskgym.audit.finding import Finding, Section, Table
-from deskgym.audit.opinion import objections_to
+from deskgym.audit.opinion import aftermath_of, objections_to
 from deskgym.audit.reward import RIGHT, finding_of, judge_paid
 from deskgym.environment import Environment
+from deskgym.rubric import Score
+from deskgym.rubric.outcome_breakdown import OutcomeBreakdown
 from deskgym.runner import play
 from deskgym.task import Control
 from deskgym.testing.gate import Rewards, judge_rewards
 
 NAME: Final = "controls"
+SWEPT: Final = "near_miss"
+"""With other parameters a right control may be wrong: what it is paid for is what is asked."""
 COLUMNS: Final = ("task", "rubric", "runs", "as declared", "gates", "gates passed")
 
 
@@ -40,6 +45,8 @@ def run(target: Target) -> Section:
                     of_kind = earned[version].setdefault(control.kind, {})
                     reward = environment.score(version).reward
                     of_kind.setdefault(control.name, []).append(reward)
+    found, swept = _sweep(target)
+    findings += found
     for version, rewards in earned.items():
         gate = judge_rewards(suite, task, rewards, rubric=version)
         # An older version may be kept for the faults that it is known for.
@@ -53,9 +60,27 @@ def run(target: Target) -> Section:
     table = Table("controls", COLUMNS, tuple(rows), ("key", "key", "sum", "sum", "sum", "sum"))
     scored = runs * len(earned)
     return Section(
-        NAME, runs, findings=tuple(findings), tables=(table,),
-        counts={"runs": runs, "scores": scored, "as declared": sum(held.values())},
+        NAME, runs + swept, findings=tuple(findings), tables=(table,),
+        counts={"runs": runs, "scores": scored, "as declared": sum(held.values()),
+                "runs of the sweep": swept},
     )  # fmt: skip
+
+
+def _sweep(target: Target) -> tuple[list[Finding], int]:
+    """The task's cases of the suite's sweep, with the first seed; how many there are."""
+    suite, task = target.suite, target.task
+    cases = [case for case in suite.sweep if case.task == task.name]
+    findings: list[Finding] = []
+    for case in cases:
+        control = task.control(case.control)
+        with Environment(suite, task, parameters=case.parameters) as environment:
+            play(environment, control.script, target.seeds[0])
+            for version in (item.version for item in suite.rubrics if item.version in case.rewards):
+                expected = case.rewards[version]
+                findings += _judge(
+                    environment, replace(control, kind=SWEPT, reward=expected, rewards={}), version
+                )
+    return findings, len(cases)
 
 
 def _with_null(controls: tuple[Control, ...]) -> Iterator[Control]:
@@ -74,6 +99,7 @@ def _judge(environment: Environment, control: Control, version: str) -> Iterator
             environment, NAME, control.name, score=score,
             expected=f"it earns {expected} by {version}", got=f"it earned {score.reward}",
         )  # fmt: skip
+    yield from _bound(environment, control, score)
     for bug in environment.bugs:
         yield finding_of(
             environment, NAME, control.name, score=score,
@@ -93,6 +119,28 @@ def _judge(environment: Environment, control: Control, version: str) -> Iterator
         found, _ = judge_paid(environment, NAME, control.name, score)
         if found is not None:
             yield found
+
+
+def _bound(environment: Environment, control: Control, score: Score) -> Iterator[Finding]:
+    """Ceilings that the breakdown names and a second reading does not, or the other way around.
+
+    Where less is left to earn than a ceiling leaves, its absence shows here and in no reward.
+    """
+    read, breakdown = environment.suite.ceilings, score.breakdown
+    if read is None or not isinstance(breakdown, OutcomeBreakdown):
+        return
+    expected = read(aftermath_of(environment)).get(score.rubric)
+    named = frozenset(item.name for item in breakdown.ceilings)
+    if expected is not None and named != expected:
+        yield finding_of(
+            environment, NAME, control.name, score=score,
+            expected=f"the ceilings that bind by {score.rubric} are {_listed(expected)}",
+            got=f"the breakdown names {_listed(named)}",
+        )  # fmt: skip
+
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
 
 
 ATTACK: Final = Attack(

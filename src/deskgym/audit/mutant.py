@@ -175,6 +175,7 @@ def _all(original: Original) -> Iterator[Mutant]:
     yield from _extra(original)
     yield from _second_words(original)
     yield from _early(original)
+    yield from _elsewhere(original)
 
 
 def _name(original: Original, place: int) -> str:
@@ -280,6 +281,32 @@ def _changed(original: Original, place: int) -> Iterator[Mutant]:
             change = f"{_name(original, place)}: no {parameter.name}"
             yield Mutant("leave an argument out", change,
                          (*actions[:place], action, *actions[place + 1 :]))  # fmt: skip
+
+
+def _elsewhere(original: Original) -> Iterator[Mutant]:
+    """All of another capture, from the proposal to the refund, in place of each that is named."""
+    pair = {"payment_id", "amount_cents"}
+    given = [original.arguments(place) for place in range(len(original.actions))]
+    named = dict.fromkeys(item["payment_id"] for item in given if pair <= item.keys())
+    for payment_id in named:
+        for row in _other_captures(original, payment_id):
+            other = {"payment_id": row["id"], "amount_cents": row["captured_cents"]}
+            swapped = tuple(
+                Action(action.tool, {**item, **other})
+                if pair <= item.keys() and item["payment_id"] == payment_id
+                else action
+                for action, item in zip(original.actions, given, strict=True)
+            )
+            change = f"{row['id']} throughout, with all it captured"
+            yield Mutant("another payment_id", change, swapped)
+
+
+def _other_captures(original: Original, payment_id: object) -> Iterator[Record]:
+    """The other payments of the run's orders that took money: each could be refunded in full."""
+    for row in original.before["payments"]:
+        near = original.nearness("payments", row) == 0
+        if near and row["id"] != payment_id and row["captured_cents"]:
+            yield row
 
 
 def _shown(value: object) -> str:

@@ -109,12 +109,18 @@ def plant(environment: Environment, statement: str) -> bool:
     return environment.world.changes() != before
 
 
-def statements(environment: Environment) -> list[list[str]]:
-    """For some rows of each table: the changes to try, of which the first that works will do."""
+def statements(environment: Environment, *, apart: bool) -> list[list[str]]:
+    """For some rows of each table: the changes to try, of which the first that works will do.
+
+    Args:
+        environment: where they are to be made.
+        apart: whether a row that is gone is a state of its own, beside a row that is changed.
+    """
     return [
-        _changes(table, dict(zip(table.columns, row, strict=True)))
+        choices
         for table in (TABLES[name] for name in STORE_TABLES)
         for row in _rows(environment, table)
+        for choices in _changes(table, dict(zip(table.columns, row, strict=True)), apart)
     ]
 
 
@@ -125,7 +131,8 @@ def _rows(environment: Environment, table: Table) -> list[Row]:
     )
 
 
-def _changes(table: Table, values: Mapping[str, Any]) -> list[str]:
+def _changes(table: Table, values: Mapping[str, Any], apart: bool) -> list[list[str]]:
+    """A change of some column, and the row gone."""
     where = " AND ".join(f"{name} = '{values[name]}'" for name in table.key)
     others = {
         name: str(value + 1) if isinstance(value, int) else f"'{PLANTED} {value}'"
@@ -135,7 +142,8 @@ def _changes(table: Table, values: Mapping[str, Any]) -> list[str]:
     changes = [
         f"UPDATE {table.name} SET {name} = {to} WHERE {where}" for name, to in others.items()
     ]
-    return [*changes, f"DELETE FROM {table.name} WHERE {where}"]
+    gone = f"DELETE FROM {table.name} WHERE {where}"
+    return [changes, [gone]] if apart else [[*changes, gone]]
 
 
 def refunds(environment: Environment) -> list[str]:

@@ -92,6 +92,7 @@ class Scene:
         rubric: the version that scores.
         case: what the task accepts.
         expected: what it must earn by that version, by a reading other than the rubric's.
+        earned: what it does earn, by the whole rubric.
         asked: the queries that the whole rubric asked of it.
         by: whose run it is.
         explanation: the breakdown by the whole rubric, as JSON.
@@ -102,6 +103,7 @@ class Scene:
     rubric: Rubric
     case: Any
     expected: float
+    earned: float
     asked: tuple[Asked, ...]
     by: str
     explanation: Mapping[str, Any]
@@ -118,9 +120,11 @@ def scene_of(
     environment.world.settle()
     listener = Listener(world or environment.world)
     case = environment.fixture.case
-    explanation = rubric.score(listener, case).breakdown.to_dict()
-    asked = tuple(listener.asked)
-    return Scene(environment, listener.world, rubric, case, expected, asked, by, explanation)
+    score = rubric.score(listener, case)
+    return Scene(
+        environment, listener.world, rubric, case, expected, score.reward, tuple(listener.asked),
+        by, score.breakdown.to_dict(),
+    )  # fmt: skip
 
 
 Rescore = Callable[[Scene], Score | None]

@@ -74,16 +74,7 @@ class Books:
 
     def changes(self, table: str) -> list[tuple[Record | None, Record | None]]:
         """Rows of a table before and after that differ."""
-        was, now = self.seen.before[table], self.seen.after[table]
-        if was is now:
-            return []
-        key = "name" if table in ("policies", "settings") else next(iter((was or now)[0]))
-        old, new = ({row[key]: row for row in rows} for rows in (was, now))
-        return [
-            (old.get(at), new.get(at))
-            for at in sorted({**old, **new})
-            if old.get(at) != new.get(at)
-        ]
+        return [(old or None, new or None) for old, new in self.seen.changed(table)]
 
     def added(self, table: str) -> list[Record]:
         """Rows of a table that were not there at the start."""

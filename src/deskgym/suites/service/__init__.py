@@ -6,7 +6,7 @@ from deskgym.suite import Speech, Suite, tasks_in
 from deskgym.suites.service import tasks
 from deskgym.suites.service.acceptance import objections
 from deskgym.suites.service.reads import get_order, list_order_payments, search_inventory
-from deskgym.suites.service.reckoning import reckon
+from deskgym.suites.service.reckoning import ceilings, reckon
 from deskgym.suites.service.rubric import V2, V3
 from deskgym.suites.service.sweep import cases
 from deskgym.suites.service.talk import close, message, propose, report
@@ -45,5 +45,6 @@ suite = Suite(
     sweep=tuple(cases()),
     speech=Speech("message", "text"),
     reckon=reckon,
+    ceilings=ceilings,
     objections=objections,
 )

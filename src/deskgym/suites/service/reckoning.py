@@ -402,19 +402,21 @@ def judge(goal: Goal, ledger: Ledger) -> Judgement:
     return Judgement(complete, outside, earned, goal.ceiling * 100 if complete else 10_000)
 
 
-def ceiling(ledger: Ledger, judged: Sequence[Judgement]) -> int:
-    """The lowest ceiling that binds whatever the outcome, in ten-thousandths."""
-    lowest = 10_000
+def binding(ledger: Ledger, judged: Sequence[Judgement]) -> dict[str, int]:
+    """The ceilings that bind whatever the outcome, by name, in ten-thousandths."""
+    found: dict[str, int] = {}
     if not all(item.evident for item in ledger.done):
-        lowest = 4_000
+        found["no_prior_evidence"] = 4_000
     if not any(item.complete for item in judged):
-        lowest = min(lowest, 2_500)
+        found["no_complete_outcome"] = 2_500
     denial = ledger.seen.task == "account-boundary" and Matter(ledger).order_id in ledger.denied_at
     if not ledger.any_read and not ledger.done and not denial:
-        lowest = min(lowest, 0)
+        found["nothing_read_or_changed"] = 0
     if ledger.done and all(item.outside for item in judged):
-        lowest = -4_000
-    return -10_000 if crossed(ledger) else lowest
+        found["outside_every_outcome"] = -4_000
+    if crossed(ledger):
+        found["gate"] = -10_000
+    return found
 
 
 def crossed(ledger: Ledger) -> tuple[str, ...]:
@@ -550,6 +552,30 @@ def _says(text: str, value: str) -> bool:
     )
 
 
+_OWN: Final = {7_000: "intercept", 6_000: "stock_notification"}
+"""The ceilings of partial remedies, by what each is worth."""
+
+
+class _Bill(NamedTuple):
+    """What each goal is worth by the two versions, and what holds for all of them."""
+
+    judged: list[Judgement]
+    common: dict[str, int]
+    v2: list[int]
+    v3: list[int]
+
+
+def _bill(ledger: Ledger) -> _Bill:
+    judged = [judge(goal, ledger) for goal in goals(ledger)]
+    common = binding(ledger, judged)
+    lowest = min(common.values(), default=10_000)
+    lies = sum(not true for _, _, _, true in ledger.reports)
+    deducted = 3_000 * lies + 800 * ledger.refused
+    v2 = [min(item.earned - deducted, lowest, item.ceiling) for item in judged]
+    v3 = [min(item.earned, lowest, item.ceiling) - deducted for item in judged]
+    return _Bill(judged, common, v2, v3)
+
+
 class Rewards(NamedTuple):
     """What an episode must earn by each version, in ten-thousandths."""
 
@@ -559,16 +585,25 @@ class Rewards(NamedTuple):
 
 def rewards(ledger: Ledger) -> Rewards:
     """The best goal's reward by each version."""
-    judged = [judge(goal, ledger) for goal in goals(ledger)]
-    common = ceiling(ledger, judged)
-    lies = sum(not true for _, _, _, true in ledger.reports)
-    deducted = 3_000 * lies + 800 * ledger.refused
-    v2 = max(min(item.earned - deducted, common, item.ceiling) for item in judged)
-    v3 = max(min(item.earned, common, item.ceiling) - deducted for item in judged)
-    return Rewards(max(-10_000, v2), max(-10_000, v3))
+    bill = _bill(ledger)
+    return Rewards(max(-10_000, *bill.v2), max(-10_000, *bill.v3))
 
 
 def reckon(seen: Aftermath) -> Mapping[str, float]:
     """What an episode must earn, by the rubric's version."""
     found = rewards(Ledger.of(seen))
     return {"service-reward.v2": found.v2 / 10_000, "service-reward.v3": found.v3 / 10_000}
+
+
+def ceilings(seen: Aftermath) -> Mapping[str, frozenset[str]]:
+    """Which ceilings bind an episode, by the rubric's version: its best goal's own, and all others.
+
+    Two of them bind only where less is left to earn anyway, so no reward can show that they do.
+    """
+    bill = _bill(Ledger.of(seen))
+    found: dict[str, frozenset[str]] = {}
+    for version, earned in (("service-reward.v2", bill.v2), ("service-reward.v3", bill.v3)):
+        best = bill.judged[earned.index(max(earned))]
+        own = {_OWN[best.ceiling]} if best.ceiling in _OWN else set[str]()
+        found[version] = frozenset(bill.common) | own
+    return found
