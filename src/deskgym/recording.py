@@ -222,7 +222,7 @@ def recording_of(
             body["reply"] = step.reply._asdict()
         seal = _seal(seal, body)
         steps.append({**body, "hash": seal})
-    footer = _footer(environment)
+    footer = _footer(environment, step_scores[-1] if step_scores else environment.score())
     if status is not None:
         footer["status"] = status
     if run is not None:
@@ -249,7 +249,7 @@ def _header(environment: Environment, agent: str, version: int) -> dict[str, Any
     }
 
 
-def _footer(environment: Environment) -> dict[str, Any]:
+def _footer(environment: Environment, score: Score) -> dict[str, Any]:
     world = environment.world
     small = not environment.fixture.template.base.rows
     final = world.snapshot() if small else {}
@@ -257,7 +257,7 @@ def _footer(environment: Environment) -> dict[str, Any]:
     return {
         "status": "error" if environment.bugs else "reward",
         "ended": environment.ended,
-        "score": environment.score().to_dict(),
+        "score": score.to_dict(),
         "digest": world.digest(),
         "changes": [change.to_dict() for change in world.changes()],
         "final": by_name(final) if small else None,

@@ -356,6 +356,26 @@ def test_a_run_is_kept_listed_shown_and_replayed(
     assert "keeps no recording" in " ".join(unknown.err.split())
 
 
+def test_a_run_that_goes_on_with_a_file_is_kept_whole(
+    deskgym: Deskgym, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: Any, **named: Any) -> Any:
+        yield from itertools.islice(stream(*arguments, **named), 2)
+        raise KeyboardInterrupt
+
+    url = ("--database", "sqlite:///runs.db")
+    asked = ("run", "service/damaged-lamp", "--seeds", "0-4", "--out", "made.jsonl", *url)
+    with monkeypatch.context() as patched:
+        patched.setattr("deskgym.cli.run.stream", interrupted)
+        assert deskgym(*asked).code == 130
+    runs = [deskgym(*asked, "--json").json["run"] for _ in range(2)]
+    kept = deskgym("database", "list", *url, "--limit", "99", "--json").json["recordings"]
+    for run in runs:
+        seeds = [item["seed"] for item in kept if item["evaluation"] == run]
+        assert sorted(seeds) == [0, 1, 2, 3, 4]
+    assert len([item for item in kept if item["evaluation"] not in runs]) == 2
+
+
 def test_a_database_is_made_checked_and_pruned(deskgym: Deskgym, tmp_path: Path) -> None:
     url = ("--database", "sqlite:///runs.db")
     absent = deskgym("database", "check", *url)

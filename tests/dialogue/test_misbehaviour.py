@@ -325,3 +325,62 @@ def test_a_call_before_a_closing_tag_of_thinking_is_a_call() -> None:
     assert episode.recording is not None
     assert [step.action["tool"] for step in episode.recording.steps][-1] == "close"
     assert len(episode.agent_meter.calls) == 2
+
+
+@both_apis
+def test_ids_that_a_provider_gives_again_in_a_later_reply_are_sent_back_as_others(
+    provider: Any,
+) -> None:
+    twice = (("call_0", "get_order"), ("call_3", "list_shipments"))
+
+    def same_ids(request: ModelRequest) -> Reply:
+        if request.number == 2:
+            return playback([CLOSE])(request)
+        if request.provider == "openai":
+            calls = [{"id": name, "function": {"name": tool, "arguments": ORDER}}
+                     for name, tool in twice]  # fmt: skip
+            return Send(orjson.dumps({"choices": [{"message": {"tool_calls": calls}}]}))
+        blocks = [{"type": "thinking", "thinking": "hm", "signature": "s"}, *(
+            {"type": "tool_use", "id": name, "name": tool, "input": {"order_id": "S-410"}}
+            for name, tool in twice
+        )]  # fmt: skip
+        return Send(orjson.dumps({"content": blocks, "stop_reason": "tool_use"}))
+
+    seen: list[ModelRequest] = []
+
+    def play(request: ModelRequest) -> Reply:
+        seen.append(request)
+        return same_ids(request)
+
+    episode = play_model(play, provider=provider)
+    assert episode.status == "reward", episode.detail
+    messages = seen[-1].body["messages"]
+    if provider == "openai":
+        made = [each["id"] for one in messages for each in one.get("tool_calls", ())]
+        told = [one["tool_call_id"] for one in messages if one["role"] == "tool"]
+    else:
+        blocks = [block for one in messages for block in one["content"]]
+        made = [block["id"] for block in blocks if block["type"] == "tool_use"]
+        told = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
+        assert sum(block["type"] == "thinking" for block in blocks) == 2
+    assert made == told
+    assert made[:2] == ["call_0", "call_3"]
+    assert len(set(made)) == 4
+
+
+def test_a_text_without_end_leaves_a_recording_of_a_readable_size() -> None:
+    long = Say("word " * 200_000, finish="length")
+    episode = play_model(lambda _: long)
+    assert episode.termination == "unusable_output"
+    texts = [entry["text"] for entry in transcript(episode)]
+    assert len(texts) == 3
+    assert all(text.endswith("… (900000 characters more)") for text in texts)
+
+
+def test_fifty_calls_in_a_turn_are_carried_out_up_to_the_end_of_the_episode() -> None:
+    calls = (RawCall("get_order", ORDER), RawCall("list_shipments", ORDER)) * 25
+    episode = play_model(lambda _: Say(calls=calls))
+    assert (episode.status, len(episode.agent_meter.calls)) == ("reward", 1)
+    assert episode.recording is not None
+    assert len(episode.recording.steps) < 50
+    assert episode.recording.footer.ended == episode.termination

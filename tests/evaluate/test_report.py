@@ -360,3 +360,17 @@ def test_an_episode_is_three_kinds_of_lines(task: str, agent: str, score: str) -
     rewards = [float(line[3]) for line in read if line]
     assert end[4] == ",".join(f"{reward:.2f}" for reward in rewards)
     assert sum(rewards) == pytest.approx(finished.result.reward, abs=0.005 * max(1, len(steps)))
+
+
+def test_agents_are_told_apart_in_words() -> None:
+    prices = [None, {"prompt": 1.0, "completion": 2.5, "cached": None}]
+    found = report_on(
+        [
+            result("s/a", 0, 1.0, settings={"rubric": "r", "prices": price, "stop at call": stop})
+            for price, stop in zip(prices, (False, True), strict=True)
+        ]
+    )
+    assert [each.name for each in found] == [
+        "A (prices none, stop at call off)",
+        "A (prices prompt 1.0 completion 2.5, stop at call on)",
+    ]

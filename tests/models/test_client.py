@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import logging
+import re
+import socket
+import sys
+import threading
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import orjson
@@ -15,7 +21,7 @@ import deskgym
 from deskgym.agents import AgentOptions, open_agent
 from deskgym.dialogue import PlayedEpisode, play_dialogue
 from deskgym.errors import RunInvalid, UnknownName, UsageError
-from deskgym.models.chat import ChatReply, ChatRequest, ModelFault, UserTurn
+from deskgym.models.chat import ChatReply, ChatRequest, ModelFault, ToolCall, UserTurn
 from deskgym.models.client import checked_url, retry_after_s
 from deskgym.models.meter import Meter, Usage
 from deskgym.models.open import http_model
@@ -201,6 +207,181 @@ def test_calls_with_one_id_get_their_own() -> None:
     assert [made.arguments for made in reply.calls] == ["{}", "{}"]
 
 
+def completion(message: dict[str, Any], finish: str = "stop", **fields: Any) -> Send:
+    choice = {"index": 0, "message": message, "finish_reason": finish}
+    return Send(orjson.dumps({"choices": [choice], **fields}))
+
+
+STRANGE_COUNTS: list[Any] = [
+    "n/a", [], 7, {"prompt_tokens": -1}, {"prompt_tokens": 1.5}, {"completion_tokens": "many"},
+    {"prompt_tokens": 10**18}, {"prompt_tokens_details": "none"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("counts", STRANGE_COUNTS, ids=repr)
+def test_tokens_that_are_told_strangely_are_unknown_and_the_reply_is_taken(counts: Any) -> None:
+    meter = Meter()
+    reply = asked(lambda _: completion({"content": "Hello!"}, usage=counts), meter)
+    assert (reply.text, meter.retries) == ("Hello!", 0)
+    assert meter.usage == Usage(None, None, None)
+
+
+def test_a_count_of_more_than_64_bits_is_unknown() -> None:
+    body = b'{"content": [], "stop_reason": "end_turn", "usage": {"input_tokens": 1%s}}' % (
+        b"0" * 30
+    )
+    meter = Meter()
+    asked(lambda _: Send(body), meter, provider="anthropic")
+    assert meter.usage.prompt_tokens is None
+
+
+def test_ids_that_are_numbers_and_arguments_that_are_objects_are_taken() -> None:
+    calls = [{"id": 7, "function": {"name": "a", "arguments": {"x": [1]}}},
+             {"id": [], "function": {"name": "b", "arguments": "{}"}}]  # fmt: skip
+    reply = asked(lambda _: completion({"content": None, "tool_calls": calls}, "tool_calls"))
+    assert [(call.id, call.name, orjson.loads(call.arguments)) for call in reply.calls] == [
+        ("7", "a", {"x": [1]}), ("call_2", "b", {}),
+    ]  # fmt: skip
+
+
+@streamed_or_not
+def test_a_call_in_the_form_of_before_there_were_several_is_one(stream: bool) -> None:
+    called = {"content": None, "function_call": {"name": "a", "arguments": '{"x": 1}'}}
+    choice = {"delta" if stream else "message": called, "finish_reason": "function_call"}
+    body = orjson.dumps({"choices": [choice]})
+    sent = Send(b"data: %s\n\n" % body, kind="text/event-stream") if stream else Send(body)
+    reply = asked(lambda _: sent, stream=stream)
+    assert reply.calls == (ToolCall("call_1", "a", '{"x": 1}'),)
+    assert reply.finish == "calls"
+
+
+def streamed(*events: bytes) -> ChatReply:
+    return asked(
+        lambda _: Send(b"".join(events), kind="Text/Event-Stream; charset=utf-8"), stream=True
+    )
+
+
+def delta(text: str, finish: str | None = None) -> bytes:
+    return orjson.dumps({"choices": [{"delta": {"content": text}, "finish_reason": finish}]})
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
+def test_lines_of_a_stream_end_in_any_of_the_three_ways(end: bytes) -> None:
+    sent = b"\xef\xbb\xbf: hello\n\nevent: x\nid: 1\ndata:%s\n\ndata: %s\n\n\n"
+    whole = sent.replace(b"\n", end) % (delta("Hel"), delta("lo!", "stop"))
+    assert streamed(whole).text == "Hello!"
+
+
+def test_data_of_several_lines_is_one_event() -> None:
+    first, second = delta("Hello!", "stop").split(b",", 1)
+    assert streamed(b"data: %s,\ndata: %s\n\n" % (first, second)).text == "Hello!"
+
+
+def test_what_only_unicode_takes_for_a_line_s_end_is_text() -> None:
+    text = "one\u2028two\u2029three\x85four\x1cfive"
+    assert streamed(b"data: %s\n\n" % delta(text, "stop")).text == text
+
+
+def test_a_stream_without_a_reason_is_whole_once_its_last_line_has_come() -> None:
+    assert streamed(b"data: %s\n\ndata: [DONE]\n\n" % delta("Hello!")).text == "Hello!"
+    for cut in (b"data: [DONE]\n\n", b"data: %s\n\n" % delta("Hello!")):
+        invalid = fault(lambda _, sent=cut: Send(sent, kind="text/event-stream"), stream=True)
+        assert "broke off" in invalid.detail
+
+
+def test_a_server_that_streams_unasked_is_read_all_the_same() -> None:
+    sent = b"data: %s\n\n" % delta("Hello!", "stop")
+    assert asked(lambda _: Send(sent, kind="text/event-stream")).text == "Hello!"
+
+
+def test_an_error_in_words_that_are_no_unicode_is_the_provider_s() -> None:
+    body = b'{"error": {"message": "bad \\ud800 word"}}'
+    assert "bad \ufffd word" in fault(lambda _: Send(body, 400)).detail
+    assert fault(lambda _: Send(body, 500)).reason == "provider_failure"
+
+
+def test_an_answer_that_sends_on_says_where_to_and_is_not_followed() -> None:
+    with ModelServer(playback([HELLO])) as other:
+        to = other.url("openai") + "/chat/completions"
+        invalid = fault(lambda _: Fail(308, headers={"Location": to}))
+        assert to in invalid.detail
+        assert other.requests == []
+
+
+def test_a_compressed_answer_is_read_and_a_broken_one_is_tried_again() -> None:
+    body = orjson.dumps({"choices": [{"message": {"content": "Hello!"}, "finish_reason": "stop"}]})
+
+    def answer(sent: bytes) -> bytes:
+        head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n"
+        return head % len(sent) + sent
+
+    with plain_server([answer(b"no gzip at all"), answer(gzip.compress(body))]) as url:
+        meter = Meter()
+
+        async def run() -> ChatReply:
+            async with http_model("openai:m", ModelOptions(url, KEY, retry=QUICK)) as model:
+                return await ask(model, QUESTION, policy=QUICK, meter=meter)
+
+        assert asyncio.run(run()).text == "Hello!"
+        assert meter.calls[0].faults == ("garbled",)
+
+
+@contextmanager
+def plain_server(answers: list[bytes]) -> Iterator[str]:
+    """A server that gives each connection the next of these bytes and closes it."""
+
+    def serve() -> None:
+        for answer in answers:
+            connection, _ = listening.accept()
+            with connection:
+                received = b""
+                while b"\r\n\r\n" not in received:
+                    received += connection.recv(65_536)
+                head, _, rest = received.partition(b"\r\n\r\n")
+                (length,) = re.findall(rb"(?i)content-length: (\d+)", head)
+                while len(rest) < int(length):
+                    rest += connection.recv(65_536)
+                connection.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+        thread.join()
+
+
+def test_a_proxy_of_the_environment_is_gone_through_except_where_it_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def run(url: str) -> ChatReply:
+        options = ModelOptions(url, KEY, retry=RetryPolicy(1))
+        async with http_model("openai:m", options) as model:
+            return await ask(model, QUESTION, policy=options.retry, meter=Meter())
+
+    with ModelServer(playback([HELLO])) as proxy, ModelServer(playback([HELLO])) as near:
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.port}")
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        assert asyncio.run(run("http://model.invalid/v1")).text == "Hello!"
+        assert asyncio.run(run(near.url("openai"))).text == "Hello!"
+        assert (len(proxy.requests), len(near.requests)) == (1, 1)
+
+
+@pytest.mark.parametrize("proxy", ["ftp://user:sesame@host", "socks5://user:sesame@host"])
+def test_a_proxy_that_cannot_be_used_is_named_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    monkeypatch.setitem(sys.modules, "socksio", None)
+
+    async def run() -> None:
+        async with http_model("openai:m", ModelOptions("http://model.invalid/v1")) as model:
+            await model.reply(QUESTION)
+
+    with pytest.raises(UsageError, match="proxy") as caught:
+        asyncio.run(run())
+    assert "sesame" not in str(caught.value)
+
+
 # Waiting.
 
 
@@ -222,6 +403,7 @@ class Headers(dict[str, str]):
         ({"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT",
           "date": "Wed, 21 Oct 2026 07:28:30 GMT"}, 0.0),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:3022215718 GMT"}, None),
         ({"retry-after": "Wed, 99 Oct 2026 99:28:00 GMT"}, None),
     ],
 )  # fmt: skip

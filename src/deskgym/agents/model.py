@@ -19,6 +19,7 @@ from deskgym.models.chat import (
     ToolAnswer,
     ToolCall,
     UserTurn,
+    with_new_ids,
 )
 from deskgym.models.meter import Meter, Prices
 from deskgym.models.options import RetryPolicy
@@ -119,6 +120,8 @@ def thought(text: str) -> Thought:
 
     It stands at the beginning, up to a closing tag; chat templates swallow the opening one.
     """
+    if "think" not in text:  # to look for it takes long in a long text
+        return Thought("", text)
     found = _THINKING.match(text) or _CUT_THINKING.match(text)
     if found is None:
         return Thought("", text)
@@ -133,6 +136,7 @@ class NativePlayer:
         self._asked: Final = asked
         self._toolbox: Final = briefing.toolbox
         self._tools: Final = tuple(briefing.toolbox.values())
+        self._ids: Final[set[str]] = set()
         how = _SPEAKS if briefing.speaks else _ACTS
         self._system: Final = f"{briefing.instructions.strip()}\n\n{how}"
         self._turns: list[UserTurn | ChatReply] = [UserTurn(text=_opening(briefing))]
@@ -142,7 +146,8 @@ class NativePlayer:
         if seen is not None:
             self._turns.append(self._told(seen))
         request = ChatRequest(self._system, tuple(self._turns), self._tools)
-        reply = await self._asked.reply(request)
+        reply = with_new_ids(await self._asked.reply(request), self._ids)
+        self._ids.update(call.id for call in reply.calls)
         self._turns.append(reply)
         cut = reply.finish == "length"
         calls = self._read(reply.calls, cut=cut)

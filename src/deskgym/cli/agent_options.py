@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, NamedTuple
 
+import orjson
 import typer
 
 from deskgym.agents import AgentOptions
-from deskgym.cli.provider import names_provider, resolve
+from deskgym.cli.provider import Resolved, names_provider, resolve
 from deskgym.customers import CustomerOptions, traits_of
 from deskgym.dialogue import Limits
 from deskgym.errors import UsageError
+from deskgym.models.chat import as_unicode
 from deskgym.models.meter import Prices
 from deskgym.models.options import ModelOptions, RetryPolicy, Sampling
 
@@ -85,6 +86,22 @@ Attempts = Annotated[
     int,
     _option("--attempts", min=1, help="How often a model is asked where a fault may pass."),
 ]
+TurnsMax = Annotated[
+    int,
+    _option(
+        "--turns-max",
+        min=1,
+        help="How often a model may speak to the customer, proposals included.",
+    ),
+]
+RoundsMax = Annotated[
+    int,
+    _option(
+        "--rounds-max",
+        min=1,
+        help="How many times in a row a model may call tools before it speaks to the customer.",
+    ),
+]
 Customer = Annotated[
     str,
     _option(
@@ -100,7 +117,25 @@ CustomerUrl = Annotated[
         "--customer-base-url",
         panel=CUSTOMERS,
         metavar="URL",
-        help="The address of the customer's API, if it is not that of the agent's.",
+        help="The address of the customer's API; that of the agent's if both are of one provider, "
+        "otherwise what the provider's environment variable says.",
+    ),
+]
+CustomerTemperature = Annotated[
+    float | None,
+    _option(
+        "--customer-temperature",
+        panel=CUSTOMERS,
+        help="The customer's sampling temperature; the agent's sampling is not the customer's.",
+    ),
+]
+CustomerPrice = Annotated[
+    str | None,
+    _option(
+        "--customer-price",
+        panel=CUSTOMERS,
+        metavar="IN,OUT[,CACHED]",
+        help="What the customer's model costs, as --price says it of the agent's.",
     ),
 ]
 Persona = Annotated[
@@ -134,12 +169,16 @@ class ModelFlags:
     attempts: int
     customer: str
     customer_url: str | None
+    customer_temperature: float | None
+    customer_price: str | None
     persona: str
+    turns_max: int
+    rounds_max: int
 
     @property
     def limits(self) -> Limits:
         """The budgets of a dialogue."""
-        return Limits(episode_s=self.episode_timeout_s)
+        return Limits(self.turns_max, self.rounds_max, episode_s=self.episode_timeout_s)
 
     def agent(self, name: str, environment: Mapping[str, str]) -> NamedAgent:
         """An agent by its name on the command line; raises `UsageError`."""
@@ -148,24 +187,6 @@ class ModelFlags:
         if not _is_model(name):
             return NamedAgent(name, AgentOptions())
         resolved = resolve(name, self.base_url, environment)
-        options = self._model(resolved.base_url, resolved.api_key)
-        return NamedAgent(resolved.name, AgentOptions(options, self.protocol, self.stop_at_call))
-
-    def speaker(self, environment: Mapping[str, str]) -> CustomerOptions | None:
-        """The model that speaks for the customer; None for the script. Raises `UsageError`."""
-        traits = traits_of(self.persona)
-        name = self.customer.removeprefix("model:")
-        if name == SCRIPTED:
-            return None
-        if not _is_model(name):
-            raise UsageError(f"--customer takes scripted or a model ({_MODEL_HELP}), not {name!r}")
-        resolved = resolve(name, self.customer_url or self.base_url, environment)
-        model = self._model(resolved.base_url, resolved.api_key, priced=False)
-        return CustomerOptions(resolved.name, model, traits)
-
-    def _model(
-        self, base_url: str | None, api_key: str | None, *, priced: bool = True
-    ) -> ModelOptions:
         sampling = Sampling(
             self.temperature,
             self.top_p,
@@ -173,11 +194,41 @@ class ModelFlags:
             self.sampling_seed,
             _extra(self.extra),
         )
+        options = self._model(resolved, sampling, _prices(self.price, "--price"))
+        return NamedAgent(resolved.name, AgentOptions(options, self.protocol, self.stop_at_call))
+
+    def speaker(
+        self, agents: Sequence[str], environment: Mapping[str, str]
+    ) -> CustomerOptions | None:
+        """The model that speaks for the customer; None for the script.
+
+        Args:
+            agents: the agents, as they are named on the command line.
+            environment: where keys and addresses are.
+
+        Raises:
+            UsageError: it names no model, or what is said of it does not fit.
+        """
+        traits = traits_of(self.persona)
+        name = self.customer.removeprefix("model:")
+        prices = _prices(self.customer_price, "--customer-price")
+        if name == SCRIPTED:
+            return None
+        if not _is_model(name):
+            raise UsageError(f"--customer takes scripted or a model ({_MODEL_HELP}), not {name!r}")
+        # A key of the customer's provider is not for the address of another one.
+        acting = {agent.partition(":")[0] for agent in agents if _is_model(agent)}
+        shared = self.base_url if not acting or name.partition(":")[0] in acting else None
+        resolved = resolve(name, self.customer_url or shared, environment)
+        sampling = Sampling(self.customer_temperature, seed=self.sampling_seed)
+        return CustomerOptions(resolved.name, self._model(resolved, sampling, prices), traits)
+
+    def _model(self, resolved: Resolved, sampling: Sampling, prices: Prices | None) -> ModelOptions:
         return ModelOptions(
-            base_url,
-            api_key,
+            resolved.base_url,
+            resolved.api_key,
             sampling,
-            _prices(self.price) if priced else None,
+            prices,
             self.call_timeout_s,
             RetryPolicy(self.attempts, max(self.attempts, RetryPolicy().rate_limited_max)),
             self.stream,
@@ -202,13 +253,13 @@ def _extra(settings: Sequence[str]) -> dict[str, Any]:
         if not name or not equals:
             raise UsageError(f"--extra takes NAME=JSON, such as top_k=40, not {setting!r}")
         try:
-            extra[name] = json.loads(value)
-        except ValueError:
-            extra[name] = value  # a plain word is a text
+            extra[name] = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            extra[name] = as_unicode(value)  # a plain word is a text
     return extra
 
 
-def _prices(text: str | None) -> Prices | None:
+def _prices(text: str | None, option: str) -> Prices | None:
     if text is None:
         return None
     try:
@@ -216,5 +267,5 @@ def _prices(text: str | None) -> Prices | None:
     except ValueError:
         numbers = []
     if len(numbers) not in (2, 3):
-        raise UsageError(f"--price takes IN,OUT or IN,OUT,CACHED, such as 2.5,10, not {text!r}")
+        raise UsageError(f"{option} takes IN,OUT or IN,OUT,CACHED, such as 2.5,10, not {text!r}")
     return Prices(*numbers)

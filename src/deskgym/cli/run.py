@@ -30,6 +30,7 @@ from deskgym.cli.console import (
 )
 from deskgym.cli.keeping import DatabaseUrl, Keeping, keeping
 from deskgym.cli.progress import watched
+from deskgym.dialogue.limits import ROUNDS_MAX, TURNS_MAX
 from deskgym.errors import UsageError
 from deskgym.evaluate import EpisodeKey, EpisodeResult, EpisodeSpec, ResultsFile, WorkerLost, stream
 from deskgym.evaluate.flight import Finished
@@ -112,18 +113,25 @@ def run(
     attempts: agent_options.Attempts = ATTEMPTS_MAX,
     customer: agent_options.Customer = agent_options.SCRIPTED,
     customer_url: agent_options.CustomerUrl = None,
+    customer_temperature: agent_options.CustomerTemperature = None,
+    customer_price: agent_options.CustomerPrice = None,
     persona: agent_options.Persona = "patient",
+    turns_max: agent_options.TurnsMax = TURNS_MAX,
+    rounds_max: agent_options.RoundsMax = ROUNDS_MAX,
 ) -> None:
-    """Run agents on a task or a suite, over seeds, and show what each episode earned, and why."""
+    """Run agents on a task or a suite, over seeds, and show what each episode earned, and why.
+
+    Exits with 1 where an episode ended by an error of ours, or no episode could be judged.
+    """
     parameters = parse_parameters(settings or [])
     chosen = parse_seeds(seeds)
     flags = agent_options.ModelFlags(
         base_url, protocol, stop_at_call, stream_replies, temperature, top_p, max_tokens,
         sampling_seed, extra or [], price, call_timeout, episode_timeout, attempts, customer,
-        customer_url, persona,
+        customer_url, customer_temperature, customer_price, persona, turns_max, rounds_max,
     )  # fmt: skip
     acting = [flags.agent(agent, os.environ) for agent in dict.fromkeys(agents or ["oracle"])]
-    speaker = flags.speaker(os.environ)
+    speaker = flags.speaker(agents or [], os.environ)
     if any(agent.name == HUMAN for agent in acting):
         concurrency = jobs = 1  # there is one terminal
     specs = [
@@ -166,7 +174,8 @@ def run(
         _print(results)
         if kept.note:
             out.print(f"\n{escape(kept.note)}", soft_wrap=True)
-    if any(item.status == "error" for item in results):
+    rewarded = any(item.status == "reward" for item in results)
+    if not rewarded or any(item.status == "error" for item in results):
         raise typer.Exit(1)
 
 
@@ -211,6 +220,9 @@ def _run(
         if done and left:
             err.print(escape(f"{file} holds {len(done)} of {len(specs)} episodes"))
         earlier = [item for item in done.values() if not (again and item.status != "reward")]
+        if kept.store is not None and results is not None:
+            for recording in results.recordings({item.key for item in earlier}):
+                kept.add(recording)  # so that the run that is kept is whole
         try:
             by_hand = any(spec.agent == HUMAN for spec in left)
             running = start(left)

@@ -23,6 +23,9 @@ from deskgym.rubric import Score
 from deskgym.trajectory import Action, Observation
 
 SCRIPTED_CUSTOMER: Final = "scripted"
+NOTE_CHARACTERS_MAX: Final = 100_000
+"""How much of one text a transcript keeps, so that a model that babbles without end leaves a
+recording that can be read."""
 _NOBODY_READS: Final = "Nobody reads what you write outside of calls. Act by calling the tools."
 _CUT_OFF: Final = (
     "Your last turn was cut off by the length limit, and what was cut off was not done. Write less."
@@ -148,6 +151,10 @@ class _Dialogue:
             self.rounds = 0
         return observation
 
+    def score(self) -> Score:
+        """What it has earned so far: nothing happens after the last action."""
+        return self.scores[-1] if self.scores else self.environment.score()
+
     @property
     def _is_last_turn(self) -> bool:
         return self._has_customer and self.is_budgeted and self.turns >= self.limits.turns_max
@@ -178,6 +185,9 @@ class _Dialogue:
     def _note(self, role: str, text: str, *, heard: bool, reason: str = "") -> None:
         if text:
             number = len(self.environment.steps)
+            if len(text) > NOTE_CHARACTERS_MAX:
+                more = len(text) - NOTE_CHARACTERS_MAX
+                text = f"{text[:NOTE_CHARACTERS_MAX]}… ({more} characters more)"
             entry = {"step": number, "role": role, "text": as_unicode(text)}
             self.transcript.append(
                 {**entry, "heard": heard, **({"reason": reason} if reason else {})}
@@ -243,7 +253,7 @@ async def play_dialogue(
         customer_meter=customer_meter,
     )
     recording, end = _recorded(dialogue, agent, end, None if by_script else facts)
-    score = environment.score() if end.status == "reward" else None
+    score = dialogue.score() if end.status == "reward" else None
     return PlayedEpisode(
         end.status,
         score,

@@ -33,7 +33,7 @@ _STYLE: Final = (
     ".wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
     "th,td{padding:.3rem .8rem .3rem 0;text-align:right;border-bottom:1px solid var(--line);"
     "vertical-align:top}"
-    ".word{text-align:left;overflow-wrap:anywhere}"
+    ".word{text-align:left;min-width:8rem;overflow-wrap:break-word}"
     "svg{max-width:100%;height:auto}svg text{fill:var(--ink);font-size:13px}"
     ".end{text-anchor:end}.middle{text-anchor:middle}.grid{stroke:var(--line)}"
     ".zero{stroke:var(--ink)}"

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from deskgym.evaluate.result import EpisodeKey, EpisodeResult, InvalidResults
 from deskgym.evaluate.statistics import (
@@ -199,9 +199,24 @@ def _names(firsts: Sequence[EpisodeResult]) -> list[str]:
             for name in dict.fromkeys(name for settings in like for name in settings)
             if any(settings.get(name) != first.settings.get(name) for settings in like)
         }
-        told = ", ".join(f"{name} {value}" for name, value in telling.items())
+        told = ", ".join(f"{name} {_told(value)}" for name, value in telling.items())
         names.append(f"{first.agent} ({told})" if told else first.agent)
     return names
+
+
+def _told(value: object) -> str:
+    """A setting's value in words."""
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return "on" if value else "off"
+        case dict():
+            fields = cast(dict[str, object], value).items()
+            said = [f"{name} {_told(part)}" for name, part in fields if part is not None]
+            return " ".join(said) or "none"
+        case _:
+            return str(value)
 
 
 def _report(name: str, group: list[EpisodeResult]) -> AgentReport:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
@@ -152,6 +152,23 @@ class ResultsFile:
         self.done[result.key] = result
         self._places[result.key] = _Place(self._end, len(line))
         self._end += len(line)
+
+    def recordings(self, keys: Collection[EpisodeKey]) -> Iterator[Recording]:
+        """The recordings of some of the results that are there, in the order of the plan.
+
+        Raises:
+            InvalidResults: a result was changed.
+            InvalidRecording: a recording was changed, or is not the result's.
+        """
+        with self._stored.open("rb") as source:
+            for key in self._order:
+                place = self._places.get(key)
+                if place is None or key not in keys:
+                    continue
+                source.seek(place.offset)
+                episode = parse_episode(source.read(place.length), f"{self._path}: {key}")
+                if episode.recording is not None:
+                    yield episode.recording
 
     def finish(self) -> None:
         """Bring the lines into the order of the plan, in one move, when every episode is there.

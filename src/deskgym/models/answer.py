@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
 from deskgym.models.chat import ModelFault
 
@@ -16,8 +24,30 @@ class Answer(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-Count = Annotated[int, Field(ge=0)]
-"""A number of tokens."""
+TOKENS_MAX: Final = 10**12
+"""More is a mistake, and many of them together have to fit into 64 bits."""
+
+
+def _or_none(value: object, read: ValidatorFunctionWrapHandler) -> object:
+    try:
+        return read(value)
+    except ValidationError:
+        return None
+
+
+OrNone: Final = WrapValidator(_or_none)
+"""For what is good to know and no reason to refuse a reply over: strange, it is not known."""
+
+Count = Annotated[Annotated[int, Field(ge=0, le=TOKENS_MAX)] | None, OrNone]
+"""A number of tokens, or None where none was told."""
+
+
+def _as_id(value: object) -> object:
+    return str(value) if isinstance(value, int) else value
+
+
+CallId = Annotated[str | None, BeforeValidator(_as_id), OrNone]
+"""What a call is known by; some servers count them."""
 
 A = TypeVar("A", bound=Answer)
 

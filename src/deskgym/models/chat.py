@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from deskgym.models.meter import NO_USAGE, Usage
@@ -52,6 +54,24 @@ class ChatReply:
     finish: Finish = "end"
     usage: Usage = NO_USAGE
     blocks: tuple[dict[str, Any], ...] = ()
+
+
+def with_new_ids(reply: ChatReply, taken: Collection[str]) -> ChatReply:
+    """The reply with its calls under ids that no earlier call of the conversation has.
+
+    Some servers number the calls of each reply anew, and some of those refuse ids that come twice.
+    """
+    if not any(call.id in taken for call in reply.calls):
+        return reply
+    first = len(taken) + 1
+    free = (name for name in map("call_{}".format, count(first)) if name not in taken)
+    calls = tuple(call._replace(id=name) for call, name in zip(reply.calls, free, strict=False))
+    ids = (call.id for call in calls)
+    blocks = tuple(
+        {**block, "id": next(ids)} if block.get("type") == "tool_use" else block
+        for block in reply.blocks
+    )
+    return replace(reply, calls=calls, blocks=blocks)
 
 
 class ToolAnswer(NamedTuple):

@@ -6,14 +6,16 @@ import asyncio
 import json
 import re
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from codecs import BOM_UTF8
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
+from importlib.metadata import version
 from types import TracebackType
 from typing import Any, Final, Protocol, cast
+from urllib.request import getproxies, proxy_bypass
 
 import httpx
 import orjson
@@ -21,7 +23,7 @@ from pydantic import ValidationError
 
 from deskgym.errors import UsageError
 from deskgym.models.answer import Answer
-from deskgym.models.chat import ChatReply, ChatRequest, ModelFault
+from deskgym.models.chat import ChatReply, ChatRequest, ModelFault, as_unicode
 from deskgym.models.options import ModelOptions, Sampling
 
 ANSWER_BYTES_MAX: Final = 32 * 2**20
@@ -42,7 +44,7 @@ class Reader(Protocol):
     """Puts the pieces of a streamed reply together."""
 
     def feed(self, event: Mapping[str, Any]) -> None: ...
-    def finish(self) -> ChatReply: ...
+    def finish(self, *, ended: bool) -> ChatReply: ...
 
 
 class Dialect(Protocol):
@@ -73,9 +75,21 @@ class HttpModel:
         self._options: Final = options
         self._key: Final = checked_key(options.api_key)
         self._root: Final = checked_url(options.base_url or dialect.host, dialect.path)
-        # A client for each request on its way: the pool of one looks through all of its
-        # connections at each request, which at 64 of them takes longer than all the rest.
-        self._free: list[httpx.AsyncClient] = []
+        self._url: Final = httpx.URL(self._root + dialect.path)
+        self._headers: Final = httpx.Headers(
+            {
+                "Accept": "application/json, text/event-stream",
+                "Accept-Encoding": "gzip, deflate",
+                "Content-Type": "application/json",
+                "User-Agent": f"deskgym/{version('deskgym')}",
+                **dialect.headers(self._key),
+            }
+        )
+        # A transport for each request on its way: the pool of one looks through all of its
+        # connections at each request, which at 64 of them takes longer than all the rest. There
+        # is no `AsyncClient` around it: its cookies, redirects and `.netrc` (whose password goes
+        # over the key) are not wanted, and take as long as a quarter of the request.
+        self._free: list[httpx.AsyncHTTPTransport] = []
         self._turn: asyncio.Semaphore | None = None
 
     def __repr__(self) -> str:
@@ -95,37 +109,24 @@ class HttpModel:
         while self._free:
             await self._free.pop().aclose()
 
-    @asynccontextmanager
-    async def _client(self) -> AsyncGenerator[httpx.AsyncClient]:
+    async def reply(self, request: ChatRequest) -> ChatReply:
+        """One attempt at the model's answer; raises `ModelFault`."""
         if self._turn is None:
             raise UsageError("a model is asked within its `async with` block")
         async with self._turn:
-            client = self._free.pop() if self._free else self._new_client()
+            transport = self._free.pop() if self._free else _new_transport(self._root)
             try:
-                yield client
+                return await self._within_time(transport, request)
             finally:
-                self._free.append(client)
+                self._free.append(transport)
 
-    def _new_client(self) -> httpx.AsyncClient:
-        is_secure = self._root.startswith("https:")
-        return httpx.AsyncClient(
-            headers=self._dialect.headers(self._key),
-            # How long the whole may take is bounded in `reply`.
-            timeout=httpx.Timeout(None, connect=min(CONNECT_TIMEOUT_S, self._options.timeout_s)),
-            follow_redirects=False,
-            verify=_certificates() if is_secure else _no_certificates(),
-        )
-
-    async def reply(self, request: ChatRequest) -> ChatReply:
-        """One attempt at the model's answer; raises `ModelFault`."""
-        async with self._client() as client:
-            return await self._within_time(client, request)
-
-    async def _within_time(self, client: httpx.AsyncClient, request: ChatRequest) -> ChatReply:
+    async def _within_time(
+        self, transport: httpx.AsyncHTTPTransport, request: ChatRequest
+    ) -> ChatReply:
         clock = asyncio.timeout(self._options.timeout_s)
         try:
             async with clock:
-                return self._scrubbed(await self._attempt(client, request))
+                return self._scrubbed(await self._attempt(transport, request))
         except ModelFault as fault:
             raise ModelFault(
                 fault.kind, self._printable(fault.detail), fault.retry_after_s
@@ -144,7 +145,16 @@ class HttpModel:
         except (httpx.DecodingError, UnicodeDecodeError):
             raise ModelFault("garbled", "the answer cannot be decoded") from None
 
-    async def _attempt(self, client: httpx.AsyncClient, request: ChatRequest) -> ChatReply:
+    async def _attempt(
+        self, transport: httpx.AsyncHTTPTransport, request: ChatRequest
+    ) -> ChatReply:
+        response = await transport.handle_async_request(self._http_request(request))
+        try:
+            return await self._read(response)
+        finally:
+            await response.aclose()
+
+    def _http_request(self, request: ChatRequest) -> httpx.Request:
         body = self._dialect.body(
             self._model,
             request,
@@ -152,30 +162,37 @@ class HttpModel:
             stream=self._options.stream,
             own_host=self._root.startswith(self._dialect.host),
         )
-        async with client.stream(
+        # How long the whole may take is bounded in `_within_time`.
+        timeout = httpx.Timeout(None, connect=min(CONNECT_TIMEOUT_S, self._options.timeout_s))
+        return httpx.Request(
             "POST",
-            self._root + self._dialect.path,
+            self._url,
+            headers=self._headers,
             content=_json(body),
-            headers={"Content-Type": "application/json"},
-        ) as response:
-            if response.status_code != 200:
-                raise await self._refused(response)
-            kind = response.headers.get("content-type", "")
-            if self._options.stream and kind.startswith("text/event-stream"):
-                return await self._streamed(response)
-            answer = _object(await _bytes(response), kind)
-            _check_error(answer)
-            return self._dialect.read(answer)
+            extensions={"timeout": timeout.as_dict()},
+        )
+
+    async def _read(self, response: httpx.Response) -> ChatReply:
+        if response.status_code != 200:
+            raise await self._refused(response)
+        kind = response.headers.get("content-type", "")
+        if kind.lower().startswith("text/event-stream"):  # some servers stream unasked
+            return await self._streamed(response)
+        answer = _object(await _bytes(response), kind)
+        _check_error(answer)
+        return self._dialect.read(answer)
 
     async def _streamed(self, response: httpx.Response) -> ChatReply:
         reader = self._dialect.reader()
+        ended = False
         async for data in _events(response):
             if data == self._dialect.end:
+                ended = True
                 break
             event = _object(data, "text/event-stream")
             _check_error(event)
             reader.feed(event)
-        return reader.finish()
+        return reader.finish(ended=ended)
 
     async def _refused(self, response: httpx.Response) -> ModelFault:
         status = response.status_code
@@ -183,6 +200,9 @@ class HttpModel:
         detail = f"{self._root}{self._dialect.path} answered {status}{error.said}"
         if status == 404:
             detail += " (is the base URL right, and is there such a model?)"
+        if response.is_redirect:
+            to = response.headers.get("location", "nowhere")[:DETAIL_CHARACTERS_MAX]
+            detail += f" and sends on to {to}, where no key is sent (is the base URL right?)"
         if error.code == _NO_MONEY:
             return ModelFault("rejected", detail)
         return _fault(status, detail, retry_after_s(response.headers))
@@ -210,8 +230,36 @@ class HttpModel:
         """A sentence for people: one line, not long, without the key."""
         if self._key:
             text = text.replace(self._key, _SCRUBBED)
-        line = _UNPRINTABLE.sub(" ", text)
+        line = _UNPRINTABLE.sub(" ", as_unicode(text))
         return line if len(line) <= 2 * DETAIL_CHARACTERS_MAX else line[:599] + "…"
+
+
+def _new_transport(root: str) -> httpx.AsyncHTTPTransport:
+    is_secure = root.startswith("https:")
+    certificates = _certificates() if is_secure else _no_certificates()
+    try:
+        return httpx.AsyncHTTPTransport(verify=certificates, proxy=_proxy_for(httpx.URL(root)))
+    except ImportError:  # httpx knows SOCKS by a package of its own
+        raise UsageError(
+            "the environment names a SOCKS proxy, which needs `pip install socksio`; or name the "
+            "API's host in NO_PROXY"
+        ) from None
+
+
+def _proxy_for(url: httpx.URL) -> httpx.Proxy | None:
+    """What the environment says stands between: `HTTPS_PROXY`, `NO_PROXY` and so on.
+
+    Raises:
+        UsageError: it names none that can be used; it does not show it, for it may hold a password.
+    """
+    proxies = getproxies()
+    named = proxies.get(url.scheme) or proxies.get("all")
+    if not named or proxy_bypass(url.host):
+        return None
+    try:
+        return httpx.Proxy(named if "://" in named else f"http://{named}")
+    except (ValueError, httpx.InvalidURL):
+        raise UsageError(f"the proxy that the environment names for {url.scheme} is none") from None
 
 
 @cache
@@ -269,19 +317,39 @@ async def _bytes(response: httpx.Response) -> bytes:
 
 async def _events(response: httpx.Response) -> AsyncIterator[str]:
     """The data of each server-sent event."""
-    lines: list[str] = []
+    data: list[bytes] = []
+    async for line in _lines(response):
+        if line.startswith(b"data:"):
+            data.append(line[5:].removeprefix(b" "))
+        elif not line and data:
+            yield b"\n".join(data).decode()
+            data = []
+    if data:  # broken off before the empty line that ends an event
+        yield b"\n".join(data).decode()
+
+
+_LINE_END: Final = re.compile(rb"\r\n|\n|\r(?!\Z)")
+"""A carriage return at the end may be half of a line's end."""
+
+
+async def _lines(response: httpx.Response) -> AsyncIterator[bytes]:
+    """The lines of a stream, which end as its standard has it and nowhere else.
+
+    What httpx takes for the end of a line, such as U+2028, may stand in the middle of JSON.
+    """
+    parts = [b""]
     size = 0
-    async for line in response.aiter_lines():
-        size += len(line)
+    async for part in response.aiter_bytes():
+        size += len(part)
         if size > ANSWER_BYTES_MAX:
             raise ModelFault("garbled", "the answer is longer than 32 MB")
-        if line.startswith("data:"):
-            lines.append(line[5:].removeprefix(" "))
-        elif not line and lines:
-            yield "\n".join(lines)
-            lines = []
-    if lines:
-        yield "\n".join(lines)
+        parts.append(part)
+        if _LINE_END.search(part) or parts[-2].endswith(b"\r"):
+            *lines, rest = _LINE_END.split(b"".join(parts))
+            for line in lines:
+                yield line.removeprefix(BOM_UTF8)  # which some put before the first
+            parts = [rest]
+    yield b"".join(parts).removesuffix(b"\r")
 
 
 def _object(text: bytes | str, kind: str) -> dict[str, Any]:
@@ -308,7 +376,7 @@ class _Error(Answer):
 def _error_of(body: Mapping[str, Any]) -> _Error | None:
     """The error that a body tells of, in any of the forms that servers have for one."""
     told = body.get("error")
-    if isinstance(told, str):
+    if isinstance(told, str) and told:
         return _Error(message=told)
     try:
         return _Error.model_validate(told) if told else None
@@ -321,7 +389,7 @@ def _check_error(body: Mapping[str, Any]) -> None:
     error = _error_of(body)
     if error is None:
         return
-    status = error.code if type(error.code) is int else 500
+    status = error.code if type(error.code) is int and error.code >= 400 else 500
     kind = error.type or ""
     if "rate_limit" in kind:
         status = 429
@@ -364,6 +432,6 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
 def _date(text: str | None) -> datetime | None:
     try:
         found = parsedate_to_datetime(text or "")
-    except ValueError:
+    except (ValueError, OverflowError):  # the second for a number that no clock shows
         return None
     return found if found.tzinfo else found.replace(tzinfo=UTC)

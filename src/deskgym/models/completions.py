@@ -6,9 +6,9 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Annotated, Any, Final, cast
 
-from deskgym.models.answer import Answer, Count, read_as
+from deskgym.models.answer import Answer, CallId, Count, OrNone, read_as
 from deskgym.models.chat import (
     ChatReply,
     ChatRequest,
@@ -42,7 +42,7 @@ class _Function(Answer):
 
 class _Call(Answer):
     index: int | None = None
-    id: str | None = None
+    id: CallId = None
     function: _Function | None = None
 
 
@@ -50,12 +50,19 @@ class _Message(Answer):
     content: str | list[_Part] | None = None
     refusal: str | None = None
     tool_calls: list[_Call] | None = None
+    function_call: _Function | None = None  # as it was before there were several calls
 
     @property
     def text(self) -> str:
         if isinstance(self.content, list):
             return "".join(part.text or "" for part in self.content if part.type == "text")
         return self.content or ""
+
+    @property
+    def calls(self) -> list[_Call]:
+        if self.tool_calls or self.function_call is None:
+            return self.tool_calls or []
+        return [_Call(function=self.function_call)]
 
 
 class _Choice(Answer):
@@ -67,18 +74,18 @@ class _Choice(Answer):
 
 
 class _Cached(Answer):
-    cached_tokens: Count | None = None
+    cached_tokens: Count = None
 
 
 class _Usage(Answer):
-    prompt_tokens: Count | None = None
-    completion_tokens: Count | None = None
-    prompt_tokens_details: _Cached | None = None
+    prompt_tokens: Count = None
+    completion_tokens: Count = None
+    prompt_tokens_details: Annotated[_Cached | None, OrNone] = None
 
 
 class _Completion(Answer):
     choices: list[_Choice] | None = None
-    usage: _Usage | None = None
+    usage: Annotated[_Usage | None, OrNone] = None
 
 
 class Completions:
@@ -171,9 +178,7 @@ def _echoed(text: str) -> str:
 
 
 def _reply(message: _Message, choice: _Choice, usage: Usage) -> ChatReply:
-    calls = tuple(
-        _call(number, item) for number, item in enumerate(message.tool_calls or (), start=1)
-    )
+    calls = tuple(_call(number, item) for number, item in enumerate(message.calls, start=1))
     text = message.text
     finish: Finish = _FINISH.get(choice.finish_reason or "", "calls" if calls else "end")
     if finish == "end" and isinstance(choice.stop_reason, str):
@@ -239,7 +244,7 @@ class CompletionsReader:
             delta = choice.delta or _Message()
             self._text.append(delta.text)
             self._refusal += delta.refusal or ""
-            for place, call in enumerate(delta.tool_calls or ()):
+            for place, call in enumerate(delta.calls):
                 self._feed_call(place if call.index is None else call.index, call)
             if choice.finish_reason is not None:
                 self._choice = choice
@@ -253,9 +258,14 @@ class CompletionsReader:
         if given is not None:
             written.arguments += given if isinstance(given, str) else json.dumps(given)
 
-    def finish(self) -> ChatReply:
-        """The reply; raises `ModelFault` where the stream broke off before its end."""
-        if self._choice.finish_reason is None:
+    def finish(self, *, ended: bool) -> ChatReply:
+        """The reply; raises `ModelFault` where the stream broke off before its end.
+
+        Args:
+            ended: whether its last line came, which some servers let stand for the reason.
+        """
+        came = bool(self._calls or any(self._text) or self._refusal)
+        if self._choice.finish_reason is None and not (ended and came):
             raise ModelFault("garbled", "the stream broke off before the end of the answer")
         calls = [
             _Call(id=call.id, function=_Function(name=call.name, arguments=call.arguments))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from deskgym.models.answer import Answer, Count, read_as
+from deskgym.models.answer import Answer, Count, OrNone, read_as
 from deskgym.models.chat import (
     ChatReply,
     ChatRequest,
@@ -45,20 +45,20 @@ _DELTAS: Final = {
 
 
 class _Usage(Answer):
-    input_tokens: Count | None = None
-    output_tokens: Count | None = None
-    cache_read_input_tokens: Count | None = None
-    cache_creation_input_tokens: Count | None = None
+    input_tokens: Count = None
+    output_tokens: Count = None
+    cache_read_input_tokens: Count = None
+    cache_creation_input_tokens: Count = None
 
 
 class _Whole(Answer):
     content: list[dict[str, Any]]
     stop_reason: str | None = None
-    usage: _Usage | None = None
+    usage: Annotated[_Usage | None, OrNone] = None
 
 
 class _Start(Answer):
-    usage: _Usage | None = None
+    usage: Annotated[_Usage | None, OrNone] = None
 
 
 class _Event(Answer):
@@ -67,7 +67,7 @@ class _Event(Answer):
     message: _Start | None = None
     content_block: dict[str, Any] | None = None
     delta: dict[str, Any] | None = None
-    usage: _Usage | None = None
+    usage: Annotated[_Usage | None, OrNone] = None
 
 
 class Messages:
@@ -237,8 +237,9 @@ class MessagesReader:
             if isinstance(delta.get(name), str):
                 block[field] = str(block.get(field) or "") + delta[name]
 
-    def finish(self) -> ChatReply:
+    def finish(self, *, ended: bool) -> ChatReply:
         """The reply; raises `ModelFault` where the stream broke off before its end."""
+        del ended  # this API ends with an event
         if not self._finished:
             raise ModelFault("garbled", "the stream broke off before the end of the answer")
         blocks = [self._blocks[index] for index in sorted(self._blocks)]

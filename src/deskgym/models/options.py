@@ -31,6 +31,13 @@ class Sampling:
     seed: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
+    def __post_init__(self) -> None:
+        for name, value in (("temperature", self.temperature), ("top_p", self.top_p)):
+            if value is not None and not 0 <= value < float("inf"):
+                raise UsageError(f"{name} is a number of at least 0, not {value}")
+        if self.seed is not None and not -(2**63) <= self.seed < 2**63:
+            raise UsageError(f"a sampling seed has 64 bits, unlike {self.seed}")
+
 
 @dataclass(frozen=True)
 class RetryPolicy:
