@@ -110,7 +110,8 @@ def _batched(episodes: Episodes, count: int, at_once: int = 64) -> None:
             answers = episodes.step_many([NextStep(id, action, number) for id in ids])
             assert all(isinstance(answer, deskgym.Observation) for answer in answers)
         for state in episodes.close_many(ids):
-            assert isinstance(state, EpisodeState) and state.reward == 1.0
+            assert isinstance(state, EpisodeState)
+            assert state.reward == 1.0
 
 
 def _pruned(store: RunStore, name: str) -> Iterator[Figure]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
 import psycopg
 
-from deskgym.store.postgres.server import embedded_server
+from deskgym.store.postgres.server import PREFIX, embedded_server
 
 
 @contextmanager
@@ -20,9 +20,11 @@ def serving(run: str) -> Iterator[str]:
     Its folder is none of pytest's: as root the server has a user of its own, whom pytest would
     shut out again as soon as another run begins.
     """
-    folder = Path(tempfile.gettempdir()) / f"deskgym-tests-{run}"
-    with embedded_server(folder, keep=False) as url:
+    folder = Path(tempfile.gettempdir()) / f"{PREFIX}tests-{run}"
+    with embedded_server(folder / "data", keep=False) as url:
         yield url
+    with suppress(OSError):  # the last worker removes it
+        folder.rmdir()
 
 
 @contextmanager

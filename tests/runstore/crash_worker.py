@@ -16,8 +16,9 @@ import orjson
 
 from deskgym.runstore import Episodes, NextStep, open_run_store
 from deskgym.store import default_engine
-from deskgym.suite import suite_names
+from deskgym.suite import load_suite
 from deskgym.trajectory import Action, Observation
+from tests.runstore.store import TASK
 
 
 def carry_out(episodes: Episodes, request: dict[str, Any]) -> list[str]:
@@ -53,7 +54,10 @@ def work(path: str, url: str) -> None:
 def main(path: str, url: str) -> None:
     """Fork a worker for each line."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    suite_names()
+    # What the workers would each load and build again: their first step should come soon.
+    open_run_store(url, engine=default_engine()).close()
+    task = load_suite(TASK.partition("/")[0]).task(TASK.partition("/")[2])
+    task.build(0, task.values({}))
     for _ in sys.stdin:
         if os.fork() == 0:
             try:

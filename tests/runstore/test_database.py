@@ -7,6 +7,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import psycopg
@@ -27,6 +28,7 @@ from deskgym.runstore.address import chosen_url, data_directory, default_file, p
 from deskgym.runstore.database import Database
 from deskgym.runstore.migrate import known_revisions, migrate, revision
 from deskgym.runstore.tables import HEAD, SCHEMA, VERSION_TABLE, actions, episodes, metadata
+from deskgym.runstore.upkeep import check
 from deskgym.store import default_engine
 from deskgym.trajectory import Observation
 from tests.runstore.store import SOLUTION, TASK, emptied, solved
@@ -111,6 +113,32 @@ def test_a_file_in_a_place_that_is_none_is_refused(tmp_path: Path) -> None:
         open_run_store(f"sqlite:///{tmp_path}/file/runs.db")
     with pytest.raises(InvalidDatabase, match="cannot be opened"):
         open_run_store(f"sqlite:///{tmp_path}")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_file_that_was_scribbled_over_is_an_error_or_a_problem(tmp_path: Path, seed: int) -> None:
+    file = tmp_path / "runs.db"
+    with open_run_store(f"sqlite:///{file}") as store, store.episodes() as made:
+        made.close(solved(made))
+    content = bytearray(file.read_bytes())
+    draw = Random(seed)
+    for place in draw.sample(range(100, len(content)), k=len(content) // 50):
+        content[place] = draw.choice((0, 0x41, 0xAA, 0xFF))
+    file.write_bytes(content)
+    database = Database(parse_url(f"sqlite:///{file}"))
+    try:
+        holds = check(database).holds
+    except (DatabaseDamaged, InvalidDatabase):
+        holds = False
+    database.close()
+    assert not holds
+
+
+def test_looking_at_a_file_that_is_not_there_does_not_make_it(tmp_path: Path) -> None:
+    database = Database(parse_url(f"sqlite:///{tmp_path}/runs.db"))
+    assert check(database).revision is None
+    database.close()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:

@@ -38,9 +38,12 @@ class StoredStep(NamedTuple):
 
     def holds_after(self, chain: str) -> bool:
         """Whether the step is what its own hash says, after an episode of that hash."""
-        return self.chain == _sealed(
-            chain, self.action, self.result, self.changes, self.ended, self.reply
-        )
+        return self == self.sealed_after(chain)
+
+    def sealed_after(self, chain: str) -> StoredStep:
+        """The step with the hash that it has after an episode of the hash `chain`."""
+        sealed = _sealed(chain, self.action, self.result, self.changes, self.ended, self.reply)
+        return self._replace(chain=sealed)
 
     def customer_reply(self) -> CustomerReply | None:
         """The reply, as `Environment.step` takes it."""
@@ -68,8 +71,8 @@ def stored_step(step: Step, chain: str) -> StoredStep:
         orjson.dumps([[*change] for change in step.changes]).decode() if step.changes else "[]"
     )
     reply = None if step.reply is None else orjson.dumps(step.reply._asdict()).decode()
-    sealed = _sealed(chain, action, result, changes, step.ended, reply)
-    return StoredStep(step.number, action, result, changes, step.ended, sealed, reply)
+    stored = StoredStep(step.number, action, result, changes, step.ended, "", reply)
+    return stored.sealed_after(chain)
 
 
 def _sealed(

@@ -145,7 +145,7 @@ class Database:
     ) -> list[int]:
         """Run a statement for each row; how many rows each touched."""
         text = self.text(statement)
-        if not self.postgres:
+        if not self.postgres or len(rows) <= 1:
             return [driver.execute(text, values).rowcount for values in rows]
         if not rows:
             return []

@@ -804,7 +804,13 @@ def _replayed(
             raise DatabaseDamaged(
                 f"step {stored.number} of the episode {id} was changed after it was stored"
             )
-        environment.step(Action.from_json(orjson.loads(stored.action)), stored.customer_reply())
+        try:
+            action = Action.from_json(orjson.loads(stored.action))
+            environment.step(action, stored.customer_reply())
+        except (orjson.JSONDecodeError, TypeError, UsageError) as error:
+            raise DatabaseDamaged(
+                f"step {stored.number} of the episode {id} cannot be read: {error}"
+            ) from error
         taken = environment.steps[-1:]
         again = stored_step(taken[0], chain) if taken else None
         if again != stored:

@@ -47,12 +47,15 @@ class Failure(NamedTuple):
 
 
 def driver_errors() -> tuple[type[Exception], ...]:
-    """What the drivers that are installed raise, directly or through SQLAlchemy."""
+    """What the drivers that are installed raise, directly or through SQLAlchemy.
+
+    Of a damaged file even the message of the error may be no text.
+    """
     try:
         import psycopg
     except ImportError:
-        return (sqlite3.Error, DBAPIError, PoolTimeout)
-    return (sqlite3.Error, psycopg.Error, DBAPIError, PoolTimeout)
+        return (sqlite3.Error, UnicodeDecodeError, DBAPIError, PoolTimeout)
+    return (sqlite3.Error, UnicodeDecodeError, psycopg.Error, DBAPIError, PoolTimeout)
 
 
 def failure_of(error: Exception, where: str) -> Failure | None:
@@ -61,6 +64,8 @@ def failure_of(error: Exception, where: str) -> Failure | None:
         full = f"{where}: every connection of the pool is in use; try again, or allow more"
         return Failure(DatabaseUnavailable(full), False)
     cause = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(cause, UnicodeDecodeError):
+        return Failure(DatabaseDamaged(f"{where} is damaged; restore it from a copy"), False)
     if isinstance(cause, sqlite3.Error):
         return _of_sqlite(cause, where)
     return None if cause is None else _of_postgres(cause, where, isinstance(error, InterfaceError))
@@ -71,6 +76,8 @@ def _of_sqlite(cause: BaseException, where: str) -> Failure | None:
     for start, kind, problem in _SQLITE:
         if name.startswith(start):
             return Failure(kind(f"{where} {problem}"), False)
+    if "Could not decode to UTF-8" in str(cause):
+        return Failure(DatabaseDamaged(f"{where} is damaged; restore it from a copy"), False)
     if "file is not a database" in str(cause):
         return Failure(DatabaseDamaged(f"{where} is no SQLite database; name another file"), False)
     return None

@@ -199,6 +199,8 @@ class EpisodeLog:
             added = self._database.execute_each(driver, self._sql.create, rows)
             return [count == 1 for count in added]
 
+        if len(rows) == 1 and limits == (None, None):
+            return self._database.run(work)  # a statement is a transaction by itself
         return self._database.transaction(work)
 
     def _check(self, driver: Driver, rows: Sequence[Mapping[str, object]], limits: Limits) -> None:

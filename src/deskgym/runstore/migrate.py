@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Connection, text
 
 from deskgym.errors import InvalidDatabase
 from deskgym.runstore.database import Database
 from deskgym.runstore.tables import HEAD, SCHEMA, VERSION_TABLE
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 APPLICATION_ID: Final = 0x44534B47
 """Marks a SQLite file as a run store's ("DSKG"), so that no other application's is taken for it."""
@@ -26,6 +29,8 @@ def revision(database: Database) -> str | None:
     Raises:
         InvalidDatabase: it cannot be read, or is another application's.
     """
+    if database.file is not None and not database.file.exists():
+        return None  # to look at a file must not make it
     with database.connect() as connection:
         _check_server(database, connection)
         return _revision(database, connection)
@@ -61,24 +66,27 @@ def migrate(database: Database) -> str | None:
 def _upgrade(connection: Connection) -> None:
     # Both take a while to load, and most starts have nothing to migrate.
     from alembic import command
-    from alembic.config import Config
 
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    config.set_main_option("path_separator", "os")
+    config = migrations()
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
 
 
-def known_revisions() -> list[str]:
-    """The revisions that this version can come from, oldest first."""
+def migrations() -> Config:
+    """Alembic's configuration: where the migrations are. It opens no connection by itself."""
     from alembic.config import Config
-    from alembic.script import ScriptDirectory
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.set_main_option("path_separator", "os")
-    script: Any = ScriptDirectory.from_config(config)
+    return config
+
+
+def known_revisions() -> list[str]:
+    """The revisions that this version can come from, oldest first."""
+    from alembic.script import ScriptDirectory
+
+    script: Any = ScriptDirectory.from_config(migrations())
     return [str(item.revision) for item in script.walk_revisions()][::-1]
 
 

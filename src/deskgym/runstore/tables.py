@@ -105,8 +105,8 @@ actions: Final = Table(
 )
 """An episode's actions as they happened: canonical JSON of each, of its result and row changes.
 
-`reply` is what a customer who is no script said to it, as JSON, or null where none did. `chain`
-seals everything up to this action; `worker` is who carried it out.
+`reply` is what a customer who is no script said to it, as JSON, or null where none did.
+`chain` seals everything up to this action; `worker` is who carried it out.
 """
 
 scores: Final = Table(

@@ -15,6 +15,7 @@ import psycopg
 import pytest
 
 import deskgym
+from deskgym import trajectory
 from deskgym.environment import Environment
 from deskgym.runner import play
 from deskgym.store import Base, Engine, Template
@@ -67,11 +68,29 @@ def expected() -> tuple[float, str]:
     return reward, digest
 
 
-def test_sixty_four_episodes_at_once_in_four_slots_each_come_out_right(own_database: str):
+@pytest.mark.parametrize("count", [12, pytest.param(64, marks=pytest.mark.long)])
+def test_many_episodes_at_once_in_four_slots_each_come_out_right(own_database: str, count: int):
     engine = PostgresEngine(own_database, slots_max=4)
-    environments = [deskgym.make(TASK, engine=engine) for _ in range(64)]
-    assert in_turns(environments) == [expected()] * 64
+    environments = [deskgym.make(TASK, engine=engine) for _ in range(count)]
+    assert in_turns(environments) == [expected()] * count
     assert len(slots_of(own_database)) == 4
+    engine.close()
+
+
+def test_a_slot_that_stands_idle_serves_other_tasks_before_another_is_made(own_database: str):
+    engine = PostgresEngine(own_database)
+    for task in (TASK, "service/two-full-captures", TASK, "service/stop-warehouse-order"):
+        environment = deskgym.make(task, engine=engine)
+        control = environment.task.control("oracle")
+        play(environment, control.script)
+        assert environment.score().reward == 1.0
+        environment.close()
+    assert slots_of(own_database) == [1]
+    first, second = (deskgym.make(task, engine=engine) for task in (TASK, TASK))
+    for environment in (first, second):
+        environment.reset(0)
+        environment.step(trajectory.call("get_order", order_id="S-410"))
+    assert slots_of(own_database) == [1, 2], "one whose episode goes on is not idle"
     engine.close()
 
 
@@ -183,11 +202,11 @@ def test_ended_episodes_leave_nothing(engine: PostgresEngine, own_database: str)
         return int(str(found))
 
     sizes: list[int] = []
-    for number in range(120):
+    for number in range(60):
         play(environment, script, seed=number % 3)
         assert environment.score().reward == 1.0
         environment.close()
-        if number in (59, 119):
+        if number in (29, 59):
             sizes.append(size())
     assert sizes[1] - sizes[0] < 2**18
     engine.close()

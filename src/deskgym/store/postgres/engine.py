@@ -72,6 +72,10 @@ class PostgresEngine:
         idle = [slot for slot in held if slot.world is None]
         if idle:
             return idle[0]
+        # A slot has hundreds of files: another is made only where all are taken.
+        for slot in free:
+            if slot.world is None and slot.base is template.base:
+                return slot
         # Where a call steps another episode, its own slot is taken: a further one may be too many.
         if not free or len(self._slots) < self._slots_max:
             added = self._add(template.base, needed=not free)

@@ -30,6 +30,9 @@ from deskgym.store.world import World
 DEAD_ROWS_MAX: Final = 1_000
 """How many rows a slot removes or replaces before it clears their remains away."""
 
+FAREWELL_S: Final = 0.25
+"""How long a connection that said something by itself is watched for its end."""
+
 _BEGIN_CALL: Final = f"BEGIN; SET LOCAL {CALL_SETTING} = 'on'".encode()
 _NOTHING: Final[dict[RowKey, Row | None]] = {}
 # A value of the wrong type is a constraint's business in SQLite's STRICT tables.
@@ -347,17 +350,18 @@ class PostgresSlot:
             self._connection.pgconn.consume_input()
         except psycopg.OperationalError:
             return True
-        # A setting that was reloaded is told once; the end of the connection for good.
-        return _can_read(self._connection.fileno())
+        # A setting that was reloaded is told once, the end of the connection for good: but the
+        # server says so a moment before it hangs up.
+        return _can_read(self._connection.fileno(), FAREWELL_S)
 
 
-def _can_read(socket: int) -> bool:
-    """Whether there is something to read now."""
+def _can_read(socket: int, timeout_s: float = 0) -> bool:
+    """Whether there is something to read, now or within a time."""
     if not hasattr(select, "poll"):  # Windows
-        return bool(select.select([socket], (), (), 0)[0])
+        return bool(select.select([socket], (), (), timeout_s)[0])
     waiting = select.poll()
     waiting.register(socket, select.POLLIN)
-    return bool(waiting.poll(0))
+    return bool(waiting.poll(timeout_s * 1_000))
 
 
 def images_of(template: Template) -> dict[RowKey, Row | None]:
