@@ -15,7 +15,7 @@ from deskgym.errors import (
     UsageError,
 )
 from deskgym.replay import replay
-from deskgym.runstore import EpisodeFilter, Episodes, NewEpisode, NextStep, RunStore
+from deskgym.runstore import EpisodeFilter, Episodes, NewEpisode, NextStep, RunStore, tables
 from deskgym.trajectory import Observation, call
 from tests.runstore.store import SOLUTION, TASK, solved
 
@@ -315,3 +315,20 @@ def test_episodes_are_listed_by_what_they_are_in_pages(store: RunStore, episodes
     assert sorted(seen) == sorted(ids)
     some = store.list_episodes(EpisodeFilter(task=TASK, agent="agent-1", status="live"))
     assert {item.seed for item in some.items} == {1, 3, 5}
+
+
+def test_a_damaged_idle_episode_does_not_keep_the_others_open(
+    store: RunStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = [1_000.0]
+    timed = RunStore(store.database, clock=lambda: now[0])
+    with timed.episodes() as episodes:
+        damaged, idle = solved(episodes, count=1), solved(episodes, count=1)
+        with store.database.begin() as connection:
+            changed = tables.episodes.update().where(tables.episodes.c.id == damaged)
+            connection.execute(changed.values(seed=1))
+    now[0] += 60
+    with timed.episodes() as episodes:
+        assert episodes.expire(idle_s=59) == [idle]
+        assert episodes.state(damaged).status == "live"
+    assert damaged in caplog.text

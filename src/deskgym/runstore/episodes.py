@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import os
-import re
 import secrets
 import socket
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from hmac import compare_digest
-from threading import Lock, RLock
 from typing import TYPE_CHECKING, Final
-
-import orjson
 
 from deskgym.desk import CustomerReply
 from deskgym.environment import Environment
@@ -35,15 +31,25 @@ from deskgym.errors import (
 from deskgym.recording import Recording, parse, recording_of
 from deskgym.rubric import Score
 from deskgym.runstore.archive import comparable
-from deskgym.runstore.chain import StoredStep, opening_chain, stored_step
+from deskgym.runstore.chain import opening_chain, stored_step
 from deskgym.runstore.log import Ending, Entry, EpisodeLog, EpisodeRow, Limits
+from deskgym.runstore.memory import ID_PATTERN, Live, Memory, built
+from deskgym.runstore.rebuild import (
+    answered_again,
+    canonical_json,
+    ended_row,
+    ending_of,
+    environment_of,
+)
+from deskgym.runstore.request import Created, NewEpisode, NextStep
 from deskgym.runstore.state import EpisodeState, state_of
 from deskgym.store import WorldEngine
-from deskgym.suite import load_suite
 from deskgym.trajectory import Action, Observation
 
 if TYPE_CHECKING:
     from deskgym.runstore.store import RunStore
+
+_log = logging.getLogger(__name__)
 
 ENVIRONMENTS_MAX: Final = 4_096
 """How many environments are kept in memory; further ones are rebuilt when they are next used."""
@@ -51,79 +57,10 @@ ENVIRONMENTS_MAX: Final = 4_096
 ATTEMPTS_MAX: Final = 100
 """How often a call tries again because another worker took the episode meanwhile."""
 
-ID_PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-
 _OF_ONE_EPISODE: Final = (
     UnknownEpisode, EpisodeClosed, StepConflict, UnknownName, InvalidParameter, DatabaseDamaged
 )  # fmt: skip
 """What concerns one episode of a batch, and leaves the others as they are."""
-
-
-@dataclass(frozen=True)
-class NewEpisode:
-    """An episode to create.
-
-    Attributes:
-        task: the task's id, such as `service/damaged-lamp`.
-        seed: the episode's seed.
-        parameters: the task's parameters; defaults for those left out.
-        rubric: the rubric's version; the suite's default if None.
-        id: 1 to 64 letters, digits, dots, underscores and hyphens; drawn if None. Creating with
-            the id of an episode of the same task, seed, parameters, rubric and holder returns that
-            one, so that a repeated request makes no second episode.
-        agent: who acts, for lists and recordings.
-        holder: whose it is, for limits and lists: a key's name, never the key.
-        with_token: whether to make a token for the agent's door.
-    """
-
-    task: str
-    seed: int = 0
-    parameters: Mapping[str, object] = field(default_factory=dict[str, object])
-    rubric: str | None = None
-    id: str | None = None
-    agent: str = "agent"
-    holder: str | None = None
-    with_token: bool = False
-
-
-@dataclass(frozen=True)
-class Created:
-    """An episode that is stored: its id, what the agent is told first, and its token if asked."""
-
-    id: str
-    observation: Observation
-    token: str | None = None
-
-
-@dataclass(frozen=True)
-class NextStep:
-    """A step to take: which episode, which action, its number if the caller counts, and a reply.
-
-    `reply` is what a customer who is no script says to it; see `Environment.step`.
-    """
-
-    id: str
-    action: Action
-    number: int | None = None
-    reply: CustomerReply | None = None
-
-
-class _Live:
-    """An episode in this process's memory. Whoever holds `lock` may use it.
-
-    `environment` is None until it is built; `gone` says that it was dropped from memory while
-    somebody waited for the lock.
-    """
-
-    __slots__ = ("chain", "environment", "gone", "lock", "owned", "row")
-
-    def __init__(self) -> None:
-        self.lock: Final = Lock()
-        self.environment: Environment | None = None
-        self.row: EpisodeRow | None = None
-        self.chain = ""
-        self.owned = False
-        self.gone = False
 
 
 class Episodes:
@@ -166,12 +103,10 @@ class Episodes:
         self._store: Final = store
         self._log: Final = EpisodeLog(store.database, _worker())
         self._limits: Final = Limits(live_max, live_max_per_holder)
-        self._environments_max: Final = environments_max
         self._record: Final = record
         self._engine: Final = engine or store.engine
+        self._memory: Final = Memory(self._log, self._engine, environments_max)
         self._clock: Final = clock
-        self._lock: Final = RLock()
-        self._live: Final[OrderedDict[str, _Live]] = OrderedDict()
 
     @property
     def worker(self) -> str:
@@ -245,7 +180,7 @@ class Episodes:
         """
         asked = NextStep(id, action, number, None if reply is None else reply.checked())
         for _ in range(ATTEMPTS_MAX):
-            with self._held(id, own=True) as live:
+            with self._memory.held(id, own=True) as live:
                 answer = self._answer(live, action, number)
                 if answer is not None:
                     return answer
@@ -313,7 +248,7 @@ class Episodes:
         Raises:
             UnknownEpisode: there is no such episode.
         """
-        row, standing = self._row(id), self._log.standing(id)
+        row, standing = self._memory.row(id), self._log.standing(id)
         return state_of(row, 0 if standing is None else standing[1])
 
     @contextmanager
@@ -325,8 +260,8 @@ class Episodes:
         Raises:
             UnknownEpisode: there is no such episode.
         """
-        with self._held(id, own=False) as live:
-            self._refresh(id, live)
+        with self._memory.held(id, own=False) as live:
+            self._memory.refresh(id, live)
             assert live.environment is not None, "a held episode is built"
             yield live.environment
 
@@ -356,11 +291,21 @@ class Episodes:
         return [answers[id] for id in ids]
 
     def expire(self, idle_s: float, *, limit: int = 1_000) -> list[str]:
-        """Close live episodes, whoever owns them, that took no action for so long; their ids."""
+        """Close live episodes, whoever owns them, that took no action for so long; their ids.
+
+        One that does not come out again as it was stored is logged, and stays as it is.
+        """
         before_ms = self._now_ms() - round(idle_s * 1_000)
-        expired = self._store.idle_episodes(before_ms, limit)
-        states = [self._close(id, "expired", idle_before_ms=before_ms) for id in expired]
-        return [state.id for state in states if state.status == "expired"]
+        expired: list[str] = []
+        for id in self._store.idle_episodes(before_ms, limit):
+            try:
+                state = self._close(id, "expired", idle_before_ms=before_ms)
+            except _OF_ONE_EPISODE as error:
+                _log.warning("the idle episode %s cannot be closed: %s", id, error)
+                continue
+            if state.status == "expired":
+                expired.append(id)
+        return expired
 
     def recording(self, id: str) -> Recording:
         """The episode's recording, with the score after each step.
@@ -371,7 +316,7 @@ class Episodes:
             UnknownEpisode: there is no such episode.
             DatabaseDamaged: the episode does not come out again as it was stored.
         """
-        row = self._row(id)
+        row = self._memory.row(id)
         document = self._store.recordings.of_episode(id)
         if document is not None:
             return parse(document, f"the recording of {id}")
@@ -386,7 +331,7 @@ class Episodes:
             UnknownEpisode: there is no such episode.
         """
         token = secrets.token_urlsafe(32)
-        self._log.set_token(self._row(id).id, _hashed(token))
+        self._log.set_token(self._memory.row(id).id, _hashed(token))
         return token
 
     def verify_token(self, id: str, token: str) -> bool:
@@ -401,18 +346,11 @@ class Episodes:
 
     def in_memory(self) -> int:
         """How many environments this process holds."""
-        return len(self._live)
+        return len(self._memory)
 
     def shut(self) -> None:
         """Drop every environment from memory; the episodes stay as they are stored."""
-        with self._lock:
-            ids = list(self._live)
-        for id in ids:
-            with self._lock:
-                live = self._live.get(id)
-            if live is not None:
-                with live.lock:
-                    self._forget(id, live)
+        self._memory.clear()
 
     def __enter__(self) -> Episodes:
         return self
@@ -429,7 +367,7 @@ class Episodes:
                 "an episode's id is 1 to 64 letters, digits, dots, underscores and hyphens, "
                 f"not {id!r}"
             )
-        environment = _environment(new.task, new.parameters, new.rubric, self._engine)
+        environment = environment_of(new.task, new.parameters, new.rubric, self._engine)
         observation = environment.reset(new.seed)
         token = secrets.token_urlsafe(32) if new.with_token else None
         values: dict[str, object] = {
@@ -437,7 +375,7 @@ class Episodes:
             "suite": environment.suite.name,
             "task": environment.task.name,
             "seed": new.seed,
-            "parameters": _json(dict(environment.parameters)),
+            "parameters": canonical_json(dict(environment.parameters)),
             "rubric": environment.rubric.version,
             "agent": comparable(new.agent),
             "holder": comparable(new.holder),
@@ -451,15 +389,9 @@ class Episodes:
         return _Made(environment, observation, values, token)
 
     def _keep(self, made: _Made) -> Created:
-        live = _Live()
-        live.environment = made.environment
-        live.row = _row_of(made.values)
-        live.chain = live.row.chain
-        live.owned = True
-        with self._lock:
-            self._live[live.row.id] = live
-        self._evict()
-        return Created(live.row.id, made.observation, made.token)
+        row = _row_of(made.values)
+        self._memory.keep(made.environment, row)
+        return Created(row.id, made.observation, made.token)
 
     def _again(self, made: _Made) -> Created:
         """The answer to a creation whose id is there: the same episode, if it is the same."""
@@ -477,20 +409,20 @@ class Episodes:
 
     # Stepping.
 
-    def _answer(self, live: _Live, action: Action, number: int | None) -> Observation | None:
+    def _answer(self, live: Live, action: Action, number: int | None) -> Observation | None:
         """The answer to a step that has to be taken no more; None for one to take now."""
-        environment, row = _built(live)
+        environment, row = built(live)
         if number is not None:
             if number > len(environment.steps) + 1:
-                self._refresh(row.id, live)
-                environment, row = _built(live)
+                self._memory.refresh(row.id, live)
+                environment, row = built(live)
             expected = len(environment.steps) + 1
             if not 1 <= number <= expected:
                 raise StepConflict(
                     f"the next step of {row.id} is {expected}, not {number}", expected
                 )
             if number < expected:
-                return _answer_again(environment, row.id, action, number)
+                return answered_again(environment, row.id, action, number)
         if row.status in ("closed", "expired"):
             raise EpisodeClosed(
                 f"the episode {row.id} was closed"
@@ -500,19 +432,19 @@ class Episodes:
         # After the end nothing is taken and nothing stored: the answer is `episode_over`.
         return environment.step(action) if environment.done else None
 
-    def _take(self, live: _Live, asked: NextStep) -> tuple[Observation, Entry]:
+    def _take(self, live: Live, asked: NextStep) -> tuple[Observation, Entry]:
         """Take an action in memory. Until it is stored, the environment is ahead."""
-        environment, row = _built(live)
+        environment, row = built(live)
         try:
             observation = environment.step(asked.action, asked.reply)
             step = stored_step(environment.steps[-1], live.chain)
-            ending = _ending(environment, "ended") if environment.done else None
+            ending = ending_of(environment, "ended") if environment.done else None
         except BaseException:
-            self._forget(row.id, live)
+            self._memory.forget(row.id, live)
             raise
         return observation, Entry(row.id, step, ending)
 
-    def _append(self, taken: Sequence[tuple[_Live, Entry]]) -> list[bool]:
+    def _append(self, taken: Sequence[tuple[Live, Entry]]) -> list[bool]:
         """Store what was taken. An environment whose step is not stored is dropped: it is ahead."""
         stored = [False] * len(taken)
         now_ms = self._now_ms()
@@ -521,11 +453,11 @@ class Episodes:
         finally:
             for (live, entry), is_stored in zip(taken, stored, strict=True):
                 if not is_stored:
-                    self._forget(entry.episode, live)
+                    self._memory.forget(entry.episode, live)
                     continue
                 live.chain = entry.step.chain
                 if entry.ending is not None and live.row is not None:
-                    live.row = _ended_row(live.row, entry.ending, now_ms)
+                    live.row = ended_row(live.row, entry.ending, now_ms)
         return stored
 
     def _step_round(
@@ -535,7 +467,7 @@ class Episodes:
         answers: list[Observation | DeskgymError | None],
     ) -> None:
         """Take one step each of different episodes, store them together, and answer."""
-        taken: list[tuple[_Live, Entry]] = []
+        taken: list[tuple[Live, Entry]] = []
         observations: list[tuple[int, Observation]] = []
         with ExitStack() as stack:
             try:
@@ -543,7 +475,7 @@ class Episodes:
                 for place in sorted(places, key=lambda place: steps[place].id):
                     asked = steps[place]
                     try:
-                        live = stack.enter_context(self._held(asked.id, own=True))
+                        live = stack.enter_context(self._memory.held(asked.id, own=True))
                         answers[place] = self._answer(live, asked.action, asked.number)
                     except _OF_ONE_EPISODE as error:
                         answers[place] = error
@@ -554,7 +486,7 @@ class Episodes:
                         observations.append((place, observation))
             except BaseException:
                 for live, entry in taken:
-                    self._forget(entry.episode, live)
+                    self._memory.forget(entry.episode, live)
                 raise
             stored = self._append(taken) if taken else []
         for (place, observation), is_stored in zip(observations, stored, strict=True):
@@ -571,18 +503,18 @@ class Episodes:
 
     def _close(self, id: str, status: str, *, idle_before_ms: int | None = None) -> EpisodeState:
         for _ in range(ATTEMPTS_MAX):
-            with self._held(id, own=True) as live:
-                environment, row = _built(live)
+            with self._memory.held(id, own=True) as live:
+                environment, row = built(live)
                 if idle_before_ms is not None and not self._store.idle_episodes(
                     idle_before_ms, 1, id=id
                 ):
                     return self.state(id)
                 finished = True
                 if row.status == "live":
-                    ending, now_ms = _ending(environment, status), self._now_ms()
+                    ending, now_ms = ending_of(environment, status), self._now_ms()
                     finished = self._log.finish([(id, ending)], now_ms)[0]
-                    row = _ended_row(row, ending, now_ms)
-                self._forget(id, live)
+                    row = ended_row(row, ending, now_ms)
+                self._memory.forget(id, live)
             if finished:
                 return self._closed(row)
         raise _contested(id)
@@ -598,15 +530,15 @@ class Episodes:
             # Everybody locks episodes in the same order, so that nobody waits in a circle.
             for id in sorted(ids):
                 try:
-                    live = stack.enter_context(self._held(id, own=True))
+                    live = stack.enter_context(self._memory.held(id, own=True))
                 except _OF_ONE_EPISODE as error:
                     answers[id] = error
                     continue
-                environment, row = _built(live)
-                stack.callback(self._forget, id, live)
+                environment, row = built(live)
+                stack.callback(self._memory.forget, id, live)
                 if row.status == "live":
-                    endings[id] = _ending(environment, "closed")
-                    row = _ended_row(row, endings[id], now_ms)
+                    endings[id] = ending_of(environment, "closed")
+                    row = ended_row(row, endings[id], now_ms)
                 rows[id] = row
             finished = self._log.finish(list(endings.items()), now_ms)
         lost = [id for id, done in zip(endings, finished, strict=True) if not done]
@@ -620,127 +552,18 @@ class Episodes:
     def _closed(self, row: EpisodeRow) -> EpisodeState:
         """The state of an episode that is no longer live, whose recording is stored if it is."""
         if self._record and not self._store.recordings.has_episode(row.id):
-            self._recorded(self._row(row.id))
+            self._recorded(self._memory.row(row.id))
         return state_of(row, row.steps or 0)
 
     def _recorded(self, row: EpisodeRow) -> Recording:
         """An episode's recording, from its actions; stored, unless the episode is live."""
         scores: list[Score] = []
-        environment, _ = self._rebuilt(row, lambda played: scores.append(played.score()))
+        environment, _ = self._memory.rebuilt(row, lambda played: scores.append(played.score()))
         with environment:
             recording = recording_of(environment, agent=row.agent, step_scores=scores)
         if row.status != "live":
             self._store.recordings.save_episode(recording, row.id)
         return recording
-
-    # Memory.
-
-    @contextmanager
-    def _held(self, id: str, *, own: bool) -> Generator[_Live]:
-        """An episode in memory, built if it was not, and locked."""
-        live = self._locked(id)
-        try:
-            if live.environment is None or (own and not live.owned):
-                self._build(id, live, own=own)
-            yield live
-        except BaseException:
-            if live.environment is None:
-                self._forget(id, live)
-            raise
-        finally:
-            live.lock.release()
-
-    def _locked(self, id: str) -> _Live:
-        while True:
-            with self._lock:
-                live = self._live.get(id)
-                if live is None:
-                    live = self._live[id] = _Live()
-                self._live.move_to_end(id)
-            live.lock.acquire()
-            if not live.gone:
-                return live
-            live.lock.release()
-
-    def _row(self, id: str) -> EpisodeRow:
-        """An episode's row; raises `UnknownEpisode`, also for what no id can be."""
-        row = self._log.read(id) if ID_PATTERN.fullmatch(id) else None
-        if row is None:
-            raise _unknown(id)
-        return row
-
-    def _build(self, id: str, live: _Live, *, own: bool) -> None:
-        """Take an episode over, if it is to be owned, and build it as it is stored then."""
-        live.owned = own and ID_PATTERN.fullmatch(id) is not None and self._log.claim(id)
-        if live.environment is None:
-            live.row = self._row(id)
-            live.environment, live.chain = self._rebuilt(live.row)
-            self._evict()
-        else:
-            self._refresh(id, live)
-        # A closed episode has no owner any more, and nobody adds to it.
-        live.owned = live.owned or (live.row is not None and live.row.status != "live")
-
-    def _refresh(self, id: str, live: _Live) -> None:
-        """Catch up with what other workers stored since."""
-        environment, row = _built(live)
-        standing = self._log.standing(id)
-        if standing is None:
-            self._forget(id, live)
-            raise _unknown(id)
-        status, count = standing
-        if count < len(environment.steps):
-            self._forget(id, live)
-            raise DatabaseDamaged(f"steps of the episode {id} are stored no more")
-        if count > len(environment.steps):
-            live.owned = False
-            steps = self._log.steps_after(id, len(environment.steps))
-            live.chain = _replayed(id, environment, steps, live.chain)
-        if status != row.status:
-            live.row = self._log.read(id)
-
-    def _rebuilt(
-        self, row: EpisodeRow, after_step: Callable[[Environment], None] | None = None
-    ) -> tuple[Environment, str]:
-        """A stored episode's environment, from its actions, and the hash of its chain."""
-        environment = _environment(
-            f"{row.suite}/{row.task}", orjson.loads(row.parameters), row.rubric, self._engine
-        )
-        environment.reset(row.seed)
-        if opening_chain(environment) != row.chain:
-            raise DatabaseDamaged(
-                f"the episode {row.id} starts otherwise than when deskgym {row.version} made it: "
-                "its row was changed, or its task is of another version"
-            )
-        steps = self._log.steps_after(row.id, 0)
-        if row.steps is not None and row.steps != len(steps):
-            raise DatabaseDamaged(
-                f"the episode {row.id} ended after {row.steps} steps, and {len(steps)} are stored"
-            )
-        return environment, _replayed(row.id, environment, steps, row.chain, after_step)
-
-    def _forget(self, id: str, live: _Live) -> None:
-        """Drop an episode from memory; its lock is held."""
-        live.gone = True
-        with self._lock:
-            if self._live.get(id) is live:
-                del self._live[id]
-        if live.environment is not None:
-            live.environment.close()
-
-    def _evict(self) -> None:
-        """Drop what was used longest ago, down to the bound; what is in use stays."""
-        with self._lock:
-            surplus = len(self._live) - self._environments_max
-            if surplus <= 0:
-                return
-            oldest = list(self._live.items())[: surplus + 1]
-        for id, live in oldest[:surplus]:
-            if live.lock.acquire(blocking=False):
-                try:
-                    self._forget(id, live)
-                finally:
-                    live.lock.release()
 
     def _now_ms(self) -> int:
         return round(self._clock() * 1_000)
@@ -770,103 +593,8 @@ def _hashed(token: str) -> str:
     return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _json(value: object) -> str:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
-
-
 def _row_of(values: Mapping[str, object]) -> EpisodeRow:
     return EpisodeRow(**{name: values.get(name) for name in EpisodeRow._fields})  # type: ignore[arg-type]
-
-
-def _environment(
-    task: str, parameters: Mapping[str, object], rubric: str | None, engine: WorldEngine | None
-) -> Environment:
-    suite = load_suite(task.partition("/")[0])
-    return Environment(suite, suite.task(task), parameters=parameters, rubric=rubric, engine=engine)
-
-
-def _built(live: _Live) -> tuple[Environment, EpisodeRow]:
-    assert live.environment is not None, "a held episode is built"
-    assert live.row is not None, "a built episode has its row"
-    return live.environment, live.row
-
-
-def _replayed(
-    id: str,
-    environment: Environment,
-    steps: Sequence[StoredStep],
-    chain: str,
-    after_step: Callable[[Environment], None] | None = None,
-) -> str:
-    """Take stored steps again, each with the outcome that was stored; the chain's last hash."""
-    for stored in steps:
-        if not stored.holds_after(chain):
-            raise DatabaseDamaged(
-                f"step {stored.number} of the episode {id} was changed after it was stored"
-            )
-        try:
-            action = Action.from_json(orjson.loads(stored.action))
-            environment.step(action, stored.customer_reply())
-        except (orjson.JSONDecodeError, TypeError, UsageError) as error:
-            raise DatabaseDamaged(
-                f"step {stored.number} of the episode {id} cannot be read: {error}"
-            ) from error
-        taken = environment.steps[-1:]
-        again = stored_step(taken[0], chain) if taken else None
-        if again != stored:
-            raise DatabaseDamaged(
-                f"step {stored.number} of the episode {id} does not come out as it was stored: "
-                "the task is of another version, or the row was changed and sealed again"
-            )
-        chain = stored.chain
-        if after_step is not None:
-            after_step(environment)
-    return chain
-
-
-def _answer_again(environment: Environment, id: str, action: Action, number: int) -> Observation:
-    """The observation of a step that was taken, if the action is the same."""
-    step = environment.steps[number - 1]
-    if action.to_json() != step.action_json:
-        expected = len(environment.steps) + 1
-        raise StepConflict(
-            f"step {number} of {id} was another action; the next step is {expected}", expected
-        )
-    return Observation(
-        *step.result, number, environment.suite.steps_max, step.ended is not None, step.ended
-    )
-
-
-def _ending(environment: Environment, status: str) -> Ending:
-    score = environment.score()
-    return Ending(
-        status=status,
-        outcome="error" if environment.bugs else "reward",
-        ended=environment.ended,
-        steps=len(environment.steps),
-        reward=score.reward,
-        verdict=score.verdict,
-        digest=environment.world.digest(),
-        rubric=score.rubric,
-        score=_json(score.to_dict()),
-    )
-
-
-def _ended_row(row: EpisodeRow, ending: Ending, ended_ms: int) -> EpisodeRow:
-    """A live episode's row as its ending leaves it."""
-    return row._replace(
-        status=ending.status,
-        outcome=ending.outcome,
-        ended=ending.ended,
-        steps=ending.steps,
-        reward=ending.reward,
-        digest=ending.digest,
-        ended_ms=ended_ms,
-    )
-
-
-def _unknown(id: str) -> UnknownEpisode:
-    return UnknownEpisode(f"there is no episode {id!r}: it was never made, or it was pruned")
 
 
 def _contested(id: str) -> DatabaseUnavailable:
