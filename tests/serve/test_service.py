@@ -68,7 +68,7 @@ def test_a_database_that_is_away_fails_the_steps_that_wait_and_no_later_ones(
 ) -> None:
     id = service.episodes.create(TASK).id
 
-    def away(*_: object) -> Any:
+    def away(*_: object, **__: object) -> Any:
         raise DatabaseUnavailable("the database is away")
 
     async def step() -> Any:
