@@ -222,7 +222,7 @@ class Environment:
         Raises:
             UsageError: there is no episode yet, or the reply cannot be recorded.
         """
-        world = self._started()
+        world = self._world or self._started()
         if reply is not None:
             reply = reply.checked()
         if self._ended is not None:
@@ -230,7 +230,7 @@ class Environment:
         action = action.canonical()
         number = len(self._steps) + 1
         with self._engine.lock:
-            desk = self._desk(world, number, reply=reply)
+            desk = self._desk(world, number, reply)
             done = dispatch(self.suite.toolbox, world, desk, action.tool, action.arguments)
         if done.bug is not None:
             self.bugs.append(done.bug)
@@ -253,7 +253,7 @@ class Environment:
             return None
         tried = action.canonical()
         with self._engine.lock:
-            desk = self._desk(world, len(self._steps) + 1, asking=True)
+            desk = self._desk(world, len(self._steps) + 1, None, asking=True)
             return tried_call(self.suite.toolbox, world, desk, tried.tool, tried.arguments)
 
     def score(self, rubric: str | None = None) -> Score:
@@ -291,8 +291,8 @@ class Environment:
         self,
         world: World,
         number: int,
+        reply: CustomerReply | None,
         *,
-        reply: CustomerReply | None = None,
         asking: bool = False,
     ) -> Desk:
         fixture = self._fixture

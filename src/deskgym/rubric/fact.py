@@ -5,8 +5,10 @@ They stand in the world beside the store's own rows, so all of it is read with S
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Mapping, Sequence, Set
+from functools import partial
+from operator import itemgetter
+from typing import Any, Final, NamedTuple, cast
 
 from deskgym.rubric.check import Check, Reader
 from deskgym.rubric.outcome import Call, Case, Gate, Read, Report, Target
@@ -81,9 +83,18 @@ class Facts(NamedTuple):
 
 def read_facts(world: Reader, case: Case) -> Facts:
     """Read an episode's facts from its world."""
-    calls = [Call._make(row) for row in world.rows(CALLS)]
-    writes = [call for call in calls if call.kind == "write"]
-    committed = [call for call in writes if call.committed]
+    calls = list(map(_call, world.rows(CALLS)))
+    committed: list[Call] = []
+    refused: list[Call] = []
+    written_at: dict[Target, int] = {}
+    for call in calls:
+        if call.kind != "write":
+            continue
+        if call.changed:
+            committed.append(call)
+            written_at[call.target] = call.step
+        elif not call.ok and call.code != "internal_error":  # a bug of ours is no refusal
+            refused.append(call)
     reports = [Report._make(row) for row in world.rows(REPORTS)]
     listed = set(world.rows(LISTED))
     unread = world.records(READ_BEFORE_WRITE.sql) if committed else []
@@ -91,7 +102,7 @@ def read_facts(world: Reader, case: Case) -> Facts:
     return Facts(
         calls,
         committed,
-        [call for call in writes if call.refused],
+        refused,
         reports,
         [report for report in reports if not report.supported],
         unread,
@@ -99,12 +110,12 @@ def read_facts(world: Reader, case: Case) -> Facts:
         len(committed) - len({row["step"] for row in (*unread, *unchosen)}),
         _crossed(world, case),
         {read: _read_at(read, calls, listed) for read in case.distinct_reads},
-        {call.target: call.step for call in committed},
+        written_at,
     )
 
 
 def _crossed(world: Reader, case: Case) -> list[Crossed]:
-    changed = frozenset([str(name) for (name,) in world.rows(CHANGED_TABLES)])
+    changed = frozenset(map(_table, world.rows(CHANGED_TABLES)))
     crossed: list[Crossed] = []
     for gate in case.gates:
         if gate.tables is None or not changed.isdisjoint(gate.tables):
@@ -112,6 +123,11 @@ def _crossed(world: Reader, case: Case) -> list[Crossed]:
             if rows:
                 crossed.append((gate, rows))
     return crossed
+
+
+# What `Call._make` does, without asking each row again whether it has all columns.
+_call = cast(Callable[[tuple[object, ...]], Call], partial(cast(Any, tuple).__new__, Call))
+_table = cast(Callable[[tuple[object, ...]], str], itemgetter(0))
 
 
 def _read_at(read: Read, calls: Sequence[Call], listed: Set[tuple[object, ...]]) -> int | None:

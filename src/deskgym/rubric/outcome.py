@@ -33,16 +33,6 @@ class Call(NamedTuple):
         """What it is about, whatever the amount."""
         return self.tool, self.order_id, self.subject, self.sku
 
-    @property
-    def committed(self) -> bool:
-        """Whether it is a write that changed a store row."""
-        return self.kind == "write" and self.changed == 1
-
-    @property
-    def refused(self) -> bool:
-        """Whether it is a write that was not carried out, through no bug of ours."""
-        return self.kind == "write" and not self.ok and self.code != "internal_error"
-
     def __str__(self) -> str:
         amount = str(self.amount_cents) if self.amount_cents else ""
         parts = (self.tool, self.order_id, self.subject, self.sku, amount)

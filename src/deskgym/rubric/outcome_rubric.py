@@ -51,36 +51,36 @@ class OutcomeRubric:
             for ceiling in self.ceilings
             if ceiling.applies is not None and ceiling.applies(facts, standings)
         ]
-        deducted = (
-            len(facts.contradicted) * self.contradicted_report_points
-            + len(facts.refused) * self.refused_write_points
-        )
-        points = [self._points(facts, standing, common, deducted) for standing in standings]
+        parts = [self._parts_points(facts, standing) for standing in standings]
+        points = [
+            self._points(facts, sum(parts[place]), self._binding(standing, common))
+            for place, standing in enumerate(standings)
+        ]
         # The first of the best.
         best = points.index(max(points))
         standing = standings[best]
         breakdown = OutcomeBreakdown(
-            order="ceiling first" if self.deductions_last else "deductions first",
-            facts=facts,
-            standing=standing,
-            standings=standings,
-            parts_points_max=(self.outcome_points, self.evidence_points, self.report_points),
-            parts_points=self._parts_points(facts, standing),
-            deductions_points_each=(self.contradicted_report_points, self.refused_write_points),
-            ceilings=self._binding(standing, common),
-            points=points[best],
+            "ceiling first" if self.deductions_last else "deductions first",
+            facts,
+            standing,
+            standings,
+            (self.outcome_points, self.evidence_points, self.report_points),
+            parts[best],
+            (self.contradicted_report_points, self.refused_write_points),
+            self._binding(standing, common),
+            points[best],
         )
         return Score(self.version, points[best], _verdict(breakdown), breakdown)
 
-    def _points(
-        self, facts: Facts, standing: Standing, common: Sequence[Ceiling], deducted: int
-    ) -> int:
-        outcome, evidence, report = self._parts_points(facts, standing)
-        reward = outcome + evidence + report
-        if not self.deductions_last:
-            reward -= deducted
-        for ceiling in self._binding(standing, common):
-            reward = min(reward, ceiling.points)
+    def _points(self, facts: Facts, total: int, binding: Sequence[Ceiling]) -> int:
+        deducted = (
+            len(facts.contradicted) * self.contradicted_report_points
+            + len(facts.refused) * self.refused_write_points
+        )
+        reward = total if self.deductions_last else total - deducted
+        for ceiling in binding:
+            if ceiling.points < reward:
+                reward = ceiling.points
         if self.deductions_last:
             reward -= deducted
         return max(-POINTS, min(POINTS, reward))

@@ -87,15 +87,22 @@ def standing_of(world: Reader, facts: Facts, outcome: Outcome, reads: tuple[Read
 
 def _report(facts: Facts, outcome: Outcome, done_at: Sequence[int | None]) -> tuple[bool, str]:
     """Whether a fitting, true report came after the last required step, and why not."""
-    fitting = [item for item in facts.reports if (item.claim, item.order_id) in outcome.reports]
-    if not fitting:
+    fits = False
+    supported_at = 0
+    for item in facts.reports:
+        if (item.claim, item.order_id) in outcome.reports:
+            fits = True
+            if item.supported:
+                supported_at = item.step
+    if not fits:
         return False, "no report fits the outcome"
-    supported = [item.step for item in fitting if item.supported]
-    if not supported:
+    if not supported_at:
         return False, "the records contradicted the report"
-    done = [step for step in done_at if step is not None]
-    if len(done) < len(done_at):
-        return False, "a required step was not done"
-    if max(supported) < max(done, default=0):
+    last = 0
+    for step in done_at:
+        if step is None:
+            return False, "a required step was not done"
+        last = max(last, step)
+    if supported_at < last:
         return False, "the report came before the outcome's last required step"
     return True, "a fitting report was made after the last required step"

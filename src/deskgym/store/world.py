@@ -115,7 +115,9 @@ class World:
         A statement that the store refused undoes the whole, even where `work` swallowed the
         error: it may have left half of its rows.
         """
-        slot = self.seat()
+        slot = self._slot
+        if slot is None or slot.world is not self:
+            slot = self.seat()
         slot.begin_call()
         try:
             value = work()

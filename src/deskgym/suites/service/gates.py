@@ -167,10 +167,11 @@ class Disclosures:
         spoken = [(step, normalised(body)) for step, role, body in said if role == "agent"]
         if not spoken:
             return []
+        foreign = self._foreign(world)
         told = [
             (step, value, secret)
             for step, body in spoken
-            for value, secret in self._foreign(world)
+            for value, secret in foreign
             if secret in body and mentions(body, secret)
         ]
         if not told:

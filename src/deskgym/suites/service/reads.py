@@ -91,13 +91,19 @@ def search_inventory(
         " v.price_cents, i.quantity FROM inventory i JOIN variants v ON v.sku = i.sku"
         " JOIN products p ON p.id = v.product_id ORDER BY i.sku",
     )
-    found = [row for row in rows if _marked(row, wanted)]
+    found = _marked(rows, wanted)
     desk.log_each("env_listed", [row["sku"] for row in found])
     return Result(True, "inventory_found", f"{len(found)} stock rows.", {"rows": found})
 
 
-def _marked(row: dict[str, Any], wanted: dict[str, str]) -> bool:
-    """Mark a stock row as exact or similar; False for one that fits nothing that was asked."""
-    fits = [row[name].casefold() == value for name, value in wanted.items()]
-    row["match"] = "exact" if all(fits) else "similar"
-    return not wanted or any(fits)
+def _marked(rows: list[dict[str, Any]], wanted: dict[str, str]) -> list[dict[str, Any]]:
+    """The stock rows that fit something of what was asked, marked as exact or similar."""
+    found: list[dict[str, Any]] = []
+    for row in rows:
+        fitting = 0
+        for name, value in wanted.items():
+            fitting += row[name].casefold() == value
+        row["match"] = "exact" if fitting == len(wanted) else "similar"
+        if fitting or not wanted:
+            found.append(row)
+    return found
