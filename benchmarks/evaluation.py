@@ -26,7 +26,7 @@ MESSAGE = '{"message": "I am sorry. Could you tell me a little more about it?"}'
 
 IN_FLIGHT = 64
 DELAY_S = 0.2
-EPISODES = 512
+EPISODES = 1_024
 SHARE_MIN = 0.9
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from queue import SimpleQueue
 from threading import Thread
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from deskgym.evaluate.episode import EpisodeSpec, Play
 from deskgym.evaluate.result import Episode, EpisodeResult, parse_episode
@@ -15,6 +15,15 @@ from deskgym.evaluate.result import Episode, EpisodeResult, parse_episode
 OpenStage = Callable[[], AbstractAsyncContextManager[Play]]
 """Opens what plays episodes in an event loop; a function of a module, so that other processes
 find it."""
+
+
+START_INTERVAL_S: Final = 0.003
+START_MAX_S: Final = 0.2
+"""How long the first episodes wait for each other, and all of them together at most, in seconds.
+
+A provider does not get them all at once; and where its replies take equally long, those that were
+asked for together would come back together, and wait for each other every time.
+"""
 
 
 class Finished(NamedTuple):
@@ -49,7 +58,10 @@ async def fly(
     try:
         while True:
             while len(flying) < concurrency and (following := next(waiting, None)):
-                flying.add(asyncio.create_task(play_numbered(*following, play)))
+                number, spec = following
+                if 0 < number < concurrency:
+                    await asyncio.sleep(min(START_INTERVAL_S, START_MAX_S / concurrency))
+                flying.add(asyncio.create_task(play_numbered(number, spec, play)))
             if not flying:
                 return
             landed, flying = await asyncio.wait(flying, return_when=asyncio.FIRST_COMPLETED)
