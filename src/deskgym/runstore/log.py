@@ -290,11 +290,6 @@ class EpisodeLog:
         found = self._fetch(self._sql.since, {"id": episode, "number": number})
         return [StoredStep(*row) for row in found]
 
-    def save_score(self, episode: str, ending: Ending, now_ms: int) -> None:
-        """Store a score, if there is none of that rubric after so many steps."""
-        values = _score_values(episode, ending, now_ms)
-        self._database.run(lambda driver: self._database.execute(driver, self._sql.score, values))
-
     def set_token(self, episode: str, token_hash: str | None) -> bool:
         """Set the hash of an episode's token; whether there is such an episode."""
         values = {"id": episode, "new_hash": token_hash}

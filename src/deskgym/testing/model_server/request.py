@@ -57,25 +57,23 @@ class ModelRequest:
             str(message["content"]) for message in self._messages if message["role"] == "system"
         )
 
-    @property
-    def user_texts(self) -> tuple[str, ...]:
-        """What was said to the model, in order, without what its native calls returned."""
+    def _said_by(self, role: str) -> tuple[str, ...]:
         return tuple(
             text
             for message in self._messages
-            if message["role"] == "user"
+            if message["role"] == role
             for text in _texts(message["content"])
         )
 
     @property
+    def user_texts(self) -> tuple[str, ...]:
+        """What was said to the model, in order, without what its native calls returned."""
+        return self._said_by("user")
+
+    @property
     def model_texts(self) -> tuple[str, ...]:
         """What the model has said so far, in order."""
-        return tuple(
-            text
-            for message in self._messages
-            if message["role"] == "assistant"
-            for text in _texts(message["content"])
-        )
+        return self._said_by("assistant")
 
     @property
     def results(self) -> tuple[str, ...]:
