@@ -5,10 +5,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 LOCK := requirements-dev.lock
-# OpenEnv holds the MCP SDK at its first major version and brings half a gigabyte, so it has an
-# environment of its own, in which the agent's door is tested with that version too.
+# OpenEnv holds the MCP SDK at its first major version and verifiers at its second, and both bring
+# gigabytes, so each has an environment of its own: .venv-NAME from requirements-NAME.lock. In the
+# first, the agent's door is tested with that version too; in the second are all trainers.
 OPENENV := .venv-openenv
-OPENENV_LOCK := requirements-openenv.lock
+TRAINING := .venv-training
 SOURCES := .
 
 # What `make demo` runs.
@@ -16,7 +17,7 @@ DEMO = $(BIN)/deskgym controls service && echo && \
   $(BIN)/deskgym run backoffice --agent careful --agent eager --seeds 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-adapters check bench format lock clean
+.PHONY: help demo serve test test-adapters test-openenv test-training check bench format lock clean
 
 help: ## Say what can be made
 	@echo 'make TARGET, with these targets:'
@@ -35,9 +36,15 @@ serve: $(STAMP) ## Serve episodes over HTTP on loopback
 test: $(STAMP) ## Run the tests, on every core
 	$(BIN)/pytest -n auto --dist worksteal
 
-test-adapters: $(STAMP) $(OPENENV)/.installed ## Run the tests that need OpenEnv, and MCP's on its first SDK
+test-adapters: test-openenv test-training ## Run the tests that need OpenEnv or a trainer
+
+test-openenv: $(STAMP) $(OPENENV)/.installed
 	$(OPENENV)/bin/pytest -n auto --dist worksteal tests/serve/openenv tests/serve/mcp
 	$(BIN)/pyright --pythonpath $(OPENENV)/bin/python src/deskgym/serve
+
+test-training: $(STAMP) $(TRAINING)/.installed
+	$(TRAINING)/bin/pytest -n auto --dist worksteal tests/adapters
+	$(BIN)/pyright --pythonpath $(TRAINING)/bin/python src/deskgym/adapters
 
 check: $(STAMP) ## Check style, types, layers and documents
 	$(BIN)/ruff check $(SOURCES)
@@ -56,16 +63,20 @@ format: $(STAMP) ## Format the code and write the generated parts of the documen
 
 lock: ## Pin the newest allowed packages in the locks
 	$(call pinned,$(LOCK),'.[dev]')
-	$(call pinned,$(OPENENV_LOCK),$(OPENENV_PACKAGES))
+	$(call pinned,requirements-openenv.lock,$(PACKAGES_openenv))
+	$(call pinned,requirements-training.lock,$(PACKAGES_training))
 
-OPENENV_PACKAGES = '.[openenv,postgres]' hypothesis pytest pytest-xdist
+TESTING = hypothesis pytest pytest-xdist
+PACKAGES_openenv = '.[openenv,postgres]' $(TESTING)
+# Newer releases of torch bring gigabytes for CUDA on every machine.
+PACKAGES_training = '.[learn,trainers,postgres]' 'torch<2.14' $(TESTING)
 pinned = $(PYTHON) -m venv --clear build/lock && \
   build/lock/bin/python -m pip install --quiet --disable-pip-version-check $(2) && \
   { sed -n '/^\#/p' $(1); build/lock/bin/python -m pip freeze --exclude deskgym; } > build/lock.new && \
   mv build/lock.new $(1)
 
 clean: ## Remove what was built
-	rm -rf $(VENV) $(OPENENV) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(OPENENV) $(TRAINING) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A newer Python than the locked releases know may need newer ones; CI holds to the lock.
@@ -85,13 +96,11 @@ $(STAMP): pyproject.toml $(LOCK)
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'; }
 	@touch $@
 
-$(OPENENV)/.installed: pyproject.toml $(OPENENV_LOCK)
-	@echo 'Building $(OPENENV) with $(PYTHON); this takes two minutes.'
-	@$(PYTHON) -m venv --clear $(OPENENV)
-	@$(OPENENV)/bin/python -m pip install --quiet --disable-pip-version-check -c $(OPENENV_LOCK) \
-	  $(OPENENV_EDITABLE) || { test -z "$$CI" && \
+.venv-%/.installed: requirements-%.lock pyproject.toml
+	@echo 'Building .venv-$* with $(PYTHON); this takes some minutes.'
+	@$(PYTHON) -m venv --clear .venv-$*
+	@.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check -c $< \
+	  -e $(PACKAGES_$*) || { test -z "$$CI" && \
 	  echo 'The locked releases do not install here; taking the newest allowed ones.' >&2 && \
-	  $(OPENENV)/bin/python -m pip install --quiet --disable-pip-version-check $(OPENENV_EDITABLE); }
+	  .venv-$*/bin/python -m pip install --quiet --disable-pip-version-check -e $(PACKAGES_$*); }
 	@touch $@
-
-OPENENV_EDITABLE = -e $(OPENENV_PACKAGES)
