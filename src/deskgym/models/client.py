@@ -24,6 +24,7 @@ from pydantic import ValidationError
 from deskgym.errors import UsageError
 from deskgym.models.answer import Answer
 from deskgym.models.chat import ChatReply, ChatRequest, ModelFault, as_unicode
+from deskgym.models.connection import Connection
 from deskgym.models.options import ModelOptions, Sampling
 
 ANSWER_BYTES_MAX: Final = 32 * 2**20
@@ -85,11 +86,9 @@ class HttpModel:
                 **dialect.headers(self._key),
             }
         )
-        # A transport for each request on its way: the pool of one looks through all of its
-        # connections at each request, which at 64 of them takes longer than all the rest. There
-        # is no `AsyncClient` around it: its cookies, redirects and `.netrc` (whose password goes
-        # over the key) are not wanted, and take as long as a quarter of the request.
-        self._free: list[httpx.AsyncHTTPTransport] = []
+        # A connection for each request on its way. There is no `AsyncClient` around them: its
+        # cookies, redirects and `.netrc` (whose password goes over the key) are not wanted.
+        self._free: list[httpx.AsyncBaseTransport] = []
         self._turn: asyncio.Semaphore | None = None
 
     def __repr__(self) -> str:
@@ -121,7 +120,7 @@ class HttpModel:
                 self._free.append(transport)
 
     async def _within_time(
-        self, transport: httpx.AsyncHTTPTransport, request: ChatRequest
+        self, transport: httpx.AsyncBaseTransport, request: ChatRequest
     ) -> ChatReply:
         clock = asyncio.timeout(self._options.timeout_s)
         try:
@@ -146,7 +145,7 @@ class HttpModel:
             raise ModelFault("garbled", "the answer cannot be decoded") from None
 
     async def _attempt(
-        self, transport: httpx.AsyncHTTPTransport, request: ChatRequest
+        self, transport: httpx.AsyncBaseTransport, request: ChatRequest
     ) -> ChatReply:
         response = await transport.handle_async_request(self._http_request(request))
         try:
@@ -234,11 +233,14 @@ class HttpModel:
         return line if len(line) <= 2 * DETAIL_CHARACTERS_MAX else line[:599] + "…"
 
 
-def _new_transport(root: str) -> httpx.AsyncHTTPTransport:
+def _new_transport(root: str) -> httpx.AsyncBaseTransport:
+    proxy = _proxy_for(httpx.URL(root))
     is_secure = root.startswith("https:")
+    if proxy is None:
+        return Connection(_certificates() if is_secure else None)
     certificates = _certificates() if is_secure else _no_certificates()
     try:
-        return httpx.AsyncHTTPTransport(verify=certificates, proxy=_proxy_for(httpx.URL(root)))
+        return httpx.AsyncHTTPTransport(verify=certificates, proxy=proxy)
     except ImportError:  # httpx knows SOCKS by a package of its own
         raise UsageError(
             "the environment names a SOCKS proxy, which needs `pip install socksio`; or name the "
@@ -265,7 +267,9 @@ def _proxy_for(url: httpx.URL) -> httpx.Proxy | None:
 @cache
 def _certificates() -> ssl.SSLContext:
     """What servers are checked by; to read it takes long, so once for all clients."""
-    return httpx.create_ssl_context()
+    context = httpx.create_ssl_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
 
 
 def _no_certificates() -> ssl.SSLContext:

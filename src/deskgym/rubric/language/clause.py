@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from deskgym.rubric.language.fold import fold
@@ -20,6 +21,11 @@ from deskgym.rubric.language.negation import (
     listed,
     spoilers,
 )
+
+TEXTS_KEPT: Final = 256
+CHARACTERS_KEPT_MAX: Final = 2_000
+"""How many replies of which length are remembered cut: a score after each step reads the episode's
+earlier replies again."""
 
 QUOTED: Final = '"'
 """Stands for a quoted word in `Clause.words`; no phrase matches it."""
@@ -221,6 +227,15 @@ def _judge(drafts: list[_Draft], carried: bool, earlier: list[_Draft]) -> bool:
 
 def clauses(text: str) -> tuple[Clause, ...]:
     """Cut a reply into clauses and say of each whether it asserts what it says."""
+    return _cut_again(text) if len(text) <= CHARACTERS_KEPT_MAX else _cut(text)
+
+
+@lru_cache(maxsize=TEXTS_KEPT)
+def _cut_again(text: str) -> tuple[Clause, ...]:
+    return _cut(text)
+
+
+def _cut(text: str) -> tuple[Clause, ...]:
     found: list[tuple[_Sentence, list[_Draft]]] = []
     dangling = False
     for sentence in _sentences(fold(text)):
