@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from deskgym import Environment, Fixture, Suite, Task, load_suite
+from deskgym import Environment, Fixture, Suite, Task, call, load_suite
 from deskgym.audit import bounded_search, guided_search, mutated_oracles, mutated_rules
 from deskgym.audit.attack import Target
 from deskgym.audit.broken_outcomes import lax_outcome
@@ -171,6 +171,20 @@ def test_the_search_covers_what_it_says() -> None:
 @pytest.mark.parametrize("task", [task.name for task in SERVICE.tasks])
 def test_the_search_of_every_case_finds_nothing(task: str) -> None:
     assert bounded_search.run(target(SERVICE, task)).findings == ()
+
+
+def test_the_search_runs_a_sequence_of_equal_refusals_to_its_end() -> None:
+    with Environment(SERVICE, SERVICE.task("stop-warehouse-order")) as environment:
+        search = bounded_search.Search(environment, seed=0, depth=4)
+        refused = call("create_stock_notification", order_id="S-990", sku="SENTINEL-1")
+        search.play([refused, refused, refused, search.lie])
+        assert [step.result.code for step in environment.steps[-5:]] == [
+            "order_not_found", "order_not_found", "order_found", "order_not_found",
+            "report_contradicted",
+        ]  # fmt: skip
+        assert not environment.done
+        # Three writes refused at 0.08 each, and one report contradicted at 0.30.
+        assert environment.score().reward == -0.54
 
 
 def test_the_climb_is_paid_for_acceptable_runs_only() -> None:

@@ -21,7 +21,8 @@ once. That is sound as far as these hold:
   is read for nothing.
 * Only the latest accepted proposal counts, so of several in a row the last stands for all.
 * A report changes nothing, so it can be set anywhere into a run of a class.
-* A sequence that the engine ends early (three equal answers) is one of the shorter ones.
+* A sequence that the engine ends early (three equal answers) is one of the shorter ones. So that a
+  class is run to its end all the same, a read stands before what might be a third one.
 
 The first two are not taken on trust: classes that are reached by several ways are run by more than
 one of them, and must earn the same.
@@ -254,7 +255,14 @@ class Search:
             if self.environment.done:
                 break
             self.take(action)
+            if self._might_end():
+                self.take(self.alphabet.reads[0])
         self.runs += 1
+
+    def _might_end(self) -> bool:
+        """Whether the last two answers were equal, so that a third one would end the episode."""
+        first, second = self.environment.steps[-2:]
+        return first.result_json == second.result_json
 
     def take(self, action: Action) -> Any:
         """Take an action; a replacement names the item's open return."""
