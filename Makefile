@@ -17,7 +17,7 @@ DEMO = $(BIN)/deskgym controls service && echo && \
   $(BIN)/deskgym run backoffice --agent careful --agent eager --seeds 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-adapters test-openenv test-training check bench format lock clean
+.PHONY: help demo serve learn test test-adapters test-openenv test-training check bench format lock clean
 
 help: ## Say what can be made
 	@echo 'make TARGET, with these targets:'
@@ -32,6 +32,9 @@ demo: $(STAMP) ## Show what scripted runs and two agents earned, and which rows 
 
 serve: $(STAMP) ## Serve episodes over HTTP on loopback
 	$(BIN)/deskgym serve
+
+learn: $(TRAINING)/.installed ## Train a small policy, evaluate it and draw its curve, in ten minutes
+	$(TRAINING)/bin/python -m examples.learn
 
 test: $(STAMP) ## Run the tests, on every core
 	$(BIN)/pytest -n auto --dist worksteal

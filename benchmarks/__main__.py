@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterator
 import apsw
 
 from benchmarks import (
+    adapters,
     backoffice,
     doors,
     evaluation,
     imports,
     memory,
     postgres,
+    ray,
+    rollouts,
     runstore,
     scaling,
     serve,
@@ -35,6 +38,9 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Figure]]] = {
     "postgres": postgres.figures,
     "serve": serve.figures,
     "doors": doors.figures,
+    "rollouts": rollouts.figures,
+    "ray": ray.figures,
+    "adapters": adapters.figures,
 }
 
 

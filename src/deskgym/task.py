@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Final, Literal
 
-from deskgym.errors import InvalidDefinition, InvalidParameter, UnknownName, did_you_mean
+from deskgym.errors import (
+    InvalidDefinition,
+    InvalidParameter,
+    UnknownName,
+    UsageError,
+    did_you_mean,
+)
 from deskgym.store import Template
 from deskgym.trajectory import Action, Observation
 
 FIXTURES_CACHED: Final = 128
 SEED_MAX: Final = 2**31 - 1
+SEEDS_MAX: Final = 1_000_000
+"""How many seeds a text may stand for."""
 
 
 @dataclass(frozen=True)
@@ -229,3 +238,17 @@ class Task:
             if control.kind == name:
                 return control
         raise UnknownName(f"control of {self.name}", name, [item.name for item in self.controls])
+
+
+def parse_seeds(text: str, name: str = "seeds") -> list[int]:
+    """The seeds of `0-9` or `0,3,5-7`; raises `UsageError`, which names the setting."""
+    seeds: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,10})(?:-(\d{1,10}))?\s*", part, re.ASCII)
+        low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if high < low:
+            raise UsageError(f"{name} takes ranges such as 0-9 or 0,3,5-7, not {text!r}")
+        if len(seeds) + high - low >= SEEDS_MAX:
+            raise UsageError(f"{name} takes at most {SEEDS_MAX:,} seeds")
+        seeds.extend(range(low, high + 1))
+    return list(dict.fromkeys(seeds))

@@ -88,14 +88,18 @@ class _Asked(NamedTuple):
         return await ask(self.model, request, policy=self.policy, meter=self.meter)
 
 
-def _opening(briefing: AgentBriefing) -> str:
-    """The first observation, as what the model is told first."""
-    data = briefing.opening.data
-    more = f"\n\n{json.dumps(dict(data), ensure_ascii=False)}" if data else ""
-    return briefing.opening.message + more
+def opening_text(opening: Observation) -> str:
+    """The first observation, as what a model is told first."""
+    more = f"\n\n{json.dumps(dict(opening.data), ensure_ascii=False)}" if opening.data else ""
+    return opening.message + more
 
 
-def _words(seen: Seen) -> str:
+def native_system(briefing: AgentBriefing) -> str:
+    """The instructions of a model that calls tools as its provider has it."""
+    return f"{briefing.instructions.strip()}\n\n{_SPEAKS if briefing.speaks else _ACTS}"
+
+
+def seen_text(seen: Seen) -> str:
     """What was said, and what the runner has to say, in brackets so that it is no customer's."""
     notice = f"[{seen.notice}]" if seen.notice else ""
     return "\n\n".join(part for part in (seen.said, notice) if part)
@@ -137,9 +141,8 @@ class NativePlayer:
         self._toolbox: Final = briefing.toolbox
         self._tools: Final = tuple(briefing.toolbox.values())
         self._ids: Final[set[str]] = set()
-        how = _SPEAKS if briefing.speaks else _ACTS
-        self._system: Final = f"{briefing.instructions.strip()}\n\n{how}"
-        self._turns: list[UserTurn | ChatReply] = [UserTurn(text=_opening(briefing))]
+        self._system: Final = native_system(briefing)
+        self._turns: list[UserTurn | ChatReply] = [UserTurn(text=opening_text(briefing.opening))]
 
     async def turn(self, seen: Seen | None) -> AgentTurn:
         """The model's next turn."""
@@ -169,24 +172,43 @@ class NativePlayer:
         last = self._turns[-1]
         calls = last.calls if isinstance(last, ChatReply) else ()
         answers = tuple(
-            ToolAnswer(call.id, *_answer(answer))
+            ToolAnswer(call.id, *answer_text(answer))
             for call, answer in zip(calls, seen.answers, strict=True)
         )
-        text = _words(seen)
+        text = seen_text(seen)
         return UserTurn(answers, text or ("" if answers else "[Go on.]"))
 
 
-class _Told(NamedTuple):
+class ToldAnswer(NamedTuple):
+    """What a call returned, and whether it did its work."""
+
     text: str
     ok: bool
 
 
-def _answer(answer: Observation | CallError) -> _Told:
+def answer_text(answer: Observation | CallError) -> ToldAnswer:
     """What a call returned, for the model."""
     if isinstance(answer, CallError):
         fields = {"code": answer.code, "message": answer.message, "hint": answer.hint}
-        return _Told(json.dumps(fields, ensure_ascii=False), False)
-    return _Told(json.dumps(answer.to_dict(), ensure_ascii=False), answer.ok)
+        return ToldAnswer(json.dumps(fields, ensure_ascii=False), False)
+    return ToldAnswer(json.dumps(answer.to_dict(), ensure_ascii=False), answer.ok)
+
+
+def text_system(briefing: AgentBriefing) -> str:
+    """The policy, the tools and how to call them in text: a model's system prompt."""
+    how = _SPEAKS if briefing.speaks else _ACTS
+    return "\n\n".join((briefing.instructions.strip(), catalogue(briefing.toolbox), how))
+
+
+def text_told(seen: Seen) -> str:
+    """What came of a turn, by the text protocol, as a model is told it."""
+    results = [
+        format_error(answer) if isinstance(answer, CallError) else format_result(answer)
+        for answer in seen.answers
+    ]
+    # What a customer says cannot be taken for a result.
+    words = _TAG.sub("&lt;", seen_text(seen))
+    return "\n".join([*results, *filter(None, [words])]) or "[Go on.]"
 
 
 class TextPlayer:
@@ -196,10 +218,8 @@ class TextPlayer:
         self._asked: Final = asked
         self._toolbox: Final = briefing.toolbox
         self._stop: Final = (STOP_SEQUENCE,) if stop_at_call else ()
-        how = _SPEAKS if briefing.speaks else _ACTS
-        parts = (briefing.instructions.strip(), catalogue(briefing.toolbox), how)
-        self._system: Final = "\n\n".join(parts)
-        self._turns: list[UserTurn | ChatReply] = [UserTurn(text=_opening(briefing))]
+        self._system: Final = text_system(briefing)
+        self._turns: list[UserTurn | ChatReply] = [UserTurn(text=opening_text(briefing.opening))]
 
     async def turn(self, seen: Seen | None) -> AgentTurn:
         """The model's next turn."""
@@ -209,7 +229,7 @@ class TextPlayer:
                 for answer in seen.answers
             ]
             # What a customer says cannot be taken for a result.
-            words = _TAG.sub("&lt;", _words(seen))
+            words = _TAG.sub("&lt;", seen_text(seen))
             parts = [*results, *filter(None, [words])]
             self._turns.append(UserTurn(text="\n".join(parts) or "[Go on.]"))
         request = ChatRequest(self._system, tuple(self._turns), stop=self._stop)

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from deskgym import task
 from deskgym.errors import UsageError
 
 T = TypeVar("T")
@@ -40,21 +41,10 @@ Seeds = Annotated[
     str, typer.Option("--seeds", metavar="SEEDS", help="Seeds, such as 0-9 or 0,3,5-7.")
 ]
 
-SEEDS_MAX: Final = 1_000_000
-
 
 def parse_seeds(text: str) -> list[int]:
-    """The seeds of `0-9` or `0,3,5-7`; raises `UsageError`."""
-    seeds: list[int] = []
-    for part in text.split(","):
-        match = re.fullmatch(r"\s*(\d{1,10})(?:-(\d{1,10}))?\s*", part, re.ASCII)
-        low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
-        if high < low:
-            raise UsageError(f"--seeds takes ranges such as 0-9 or 0,3,5-7, not {text!r}")
-        if len(seeds) + high - low >= SEEDS_MAX:
-            raise UsageError(f"--seeds takes at most {SEEDS_MAX:,} seeds")
-        seeds.extend(range(low, high + 1))
-    return list(dict.fromkeys(seeds))
+    """The seeds of `--seeds`; raises `UsageError`."""
+    return task.parse_seeds(text, "--seeds")
 
 
 def parse_parameters(settings: Iterable[str]) -> dict[str, int]:

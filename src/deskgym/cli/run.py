@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import typer
 from rich.padding import Padding
@@ -43,6 +43,8 @@ from deskgym.task import SEED_MAX
 
 ROWS_MAX: Final = 200
 """How many episodes the table lists; --json and the results list all."""
+
+Engine = Literal["local", "ray"]
 
 REASONS_MAX: Final = 24
 """How many runs are explained below the table; --json and the recordings explain all."""
@@ -88,7 +90,28 @@ def run(
     concurrency: Annotated[
         int, typer.Option(min=1, max=4096, help="How many episodes run at once.")
     ] = CONCURRENCY,
-    jobs: Annotated[int, typer.Option(min=1, max=64, help="How many processes run them.")] = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=1024,
+            help="How many processes run them, or Ray's actors: one process, or as many actors as "
+            "the cluster has CPUs, if nothing is said.",
+        ),
+    ] = None,
+    engine: Annotated[
+        Engine,
+        typer.Option(help="What runs them: this machine's processes, or a Ray cluster's actors."),
+    ] = "local",
+    ray_address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            envvar="RAY_ADDRESS",
+            help="With --engine ray, the cluster: auto, HOST:PORT or ray://HOST:PORT. A cluster of "
+            "this machine alone otherwise.",
+        ),
+    ] = None,
     database: DatabaseUrl = None,
     submission: Annotated[
         bool,
@@ -133,6 +156,8 @@ def run(
     acting = [flags.agent(agent, os.environ) for agent in dict.fromkeys(agents or ["oracle"])]
     speaker = flags.speaker(agents or [], os.environ)
     if any(agent.name == HUMAN for agent in acting):
+        if engine != "local":
+            raise UsageError("a person plays at this terminal, and not on a Ray cluster")
         concurrency = jobs = 1  # there is one terminal
     specs = [
         EpisodeSpec(
@@ -163,7 +188,7 @@ def run(
             kept,
             force=force,
             again=again,
-            start=lambda left: stream(left, concurrency=concurrency, jobs=jobs),
+            start=_engine(engine, concurrency, jobs, ray_address),
             show=_print_submission if submission else None,
         )
     if as_json:
@@ -177,6 +202,17 @@ def run(
     rewarded = any(item.status == "reward" for item in results)
     if not rewarded or any(item.status == "error" for item in results):
         raise typer.Exit(1)
+
+
+def _engine(
+    engine: Engine, concurrency: int, jobs: int | None, address: str | None
+) -> Callable[[Sequence[EpisodeSpec]], Iterator[Finished]]:
+    """What runs episodes."""
+    if engine == "local":
+        return lambda specs: stream(specs, concurrency=concurrency, jobs=jobs or 1)
+    from deskgym.adapters import ray
+
+    return lambda specs: ray.stream(specs, actors=jobs, concurrency=concurrency, address=address)
 
 
 def _check(specs: list[EpisodeSpec], file: Path | None, *, again: bool) -> None:
@@ -204,7 +240,7 @@ def _run(
     *,
     force: bool,
     again: bool,
-    start: Callable[[Sequence[EpisodeSpec]], Any],
+    start: Callable[[Sequence[EpisodeSpec]], Iterator[Finished]],
     show: Callable[[Finished], None] | None,
 ) -> list[EpisodeResult]:
     """Run what is not in the file yet, and return every result in the order of the specs."""

@@ -26,11 +26,11 @@ SCRIPTED_CUSTOMER: Final = "scripted"
 NOTE_CHARACTERS_MAX: Final = 100_000
 """How much of one text a transcript keeps, so that a model that babbles without end leaves a
 recording that can be read."""
-_NOBODY_READS: Final = "Nobody reads what you write outside of calls. Act by calling the tools."
+NOBODY_READS: Final = "Nobody reads what you write outside of calls. Act by calling the tools."
 _CUT_OFF: Final = (
     "Your last turn was cut off by the length limit, and what was cut off was not done. Write less."
 )
-_EMPTY: Final = "Your last turn was empty. Call a tool, or write to the customer."
+EMPTY_TURN: Final = "Your last turn was empty. Call a tool, or write to the customer."
 
 _log = logging.getLogger(__name__)
 
@@ -49,6 +49,17 @@ def goal_of(environment: Environment) -> str:
     if isinstance(customer, HasGoal):
         return customer.goal
     return "You want what your first message asks for, and nothing else."
+
+
+def last_said(environment: Environment, role: str) -> str | None:
+    """What the agent or the customer said with the last action, by the episode's own log."""
+    number = len(environment.steps)
+    for table, row in reversed(environment.world.log):
+        if row[0] != number:
+            break
+        if table == "env_message" and row[1] == role:
+            return str(row[2])
+    return None
 
 
 class _Over(Exception):
@@ -99,7 +110,9 @@ class _Dialogue:
         if turn.cut:
             return self._fruitless(_CUT_OFF, "unusable_output")
         if not turn.speech.strip():
-            return self._fruitless(_EMPTY if self._has_customer else _NOBODY_READS, "agent_stopped")
+            return self._fruitless(
+                EMPTY_TURN if self._has_customer else NOBODY_READS, "agent_stopped"
+            )
         return await self._take_speech(turn.speech)
 
     async def _take_calls(self, turn: AgentTurn) -> Seen:
@@ -126,7 +139,7 @@ class _Dialogue:
         speech = self.environment.suite.speech
         if speech is None:
             self._note("agent", text, heard=False)
-            return self._fruitless(_NOBODY_READS, "agent_stopped")
+            return self._fruitless(NOBODY_READS, "agent_stopped")
         self.fruitless = 0
         answer = await self._act(Action(speech.tool, {speech.argument: text}))
         said = self._said("customer")
@@ -166,14 +179,7 @@ class _Dialogue:
         return answered.reply
 
     def _said(self, role: str) -> str | None:
-        """What was said with the last action, by the episode's own log."""
-        number = len(self.environment.steps)
-        for table, row in reversed(self.environment.world.log):
-            if row[0] != number:
-                break
-            if table == "env_message" and row[1] == role:
-                return str(row[2])
-        return None
+        return last_said(self.environment, role)
 
     def _fruitless(self, notice: str | None, termination: Termination) -> Seen:
         """A turn of which nothing was carried out; several in a row end the run."""

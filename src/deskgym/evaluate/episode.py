@@ -15,6 +15,8 @@ from importlib.metadata import version
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
+from pydantic import TypeAdapter
+
 from deskgym.agents import AgentOptions, AgentSource, find_agent, is_model, open_agent
 from deskgym.customers import Customer, CustomerOptions, open_customer
 from deskgym.dialogue import Limits, PlayedEpisode, play_dialogue
@@ -66,6 +68,15 @@ class EpisodeSpec:
     customer: CustomerOptions | None = None
     database: str | None = field(default=None, repr=False)
 
+    def to_json(self) -> bytes:
+        """The spec as JSON, for another machine; it holds the models' keys."""
+        return _spec_form().dump_json(self)
+
+    @staticmethod
+    def from_json(document: bytes) -> EpisodeSpec:
+        """The spec that `to_json` wrote."""
+        return _spec_form().validate_json(document)
+
     def environment(self) -> Environment:
         """The environment that it is run in.
 
@@ -108,6 +119,11 @@ class EpisodeSpec:
                 **_model_settings(self.customer.model),
             }
         return settings
+
+
+@cache
+def _spec_form() -> TypeAdapter[EpisodeSpec]:
+    return TypeAdapter(EpisodeSpec)
 
 
 @cache
