@@ -17,7 +17,8 @@ DEMO = $(BIN)/deskgym controls service && echo && \
   $(BIN)/deskgym run backoffice --agent careful --agent eager --seeds 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve learn test test-adapters test-openenv test-training check bench format lock clean
+.PHONY: help demo serve learn test test-web test-adapters test-openenv test-training check bench screenshots \
+  format lock clean
 
 help: ## Say what can be made
 	@echo 'make TARGET, with these targets:'
@@ -30,14 +31,17 @@ demo: $(STAMP) ## Show what scripted runs and two agents earned, and which rows 
 	@echo 'Next: $(BIN)/deskgym show @backoffice --episode 28 steps through a recorded run,'
 	@echo '$(BIN)/deskgym --help lists the commands, and README.md starts with Python.'
 
-serve: $(STAMP) ## Serve episodes over HTTP on loopback
-	$(BIN)/deskgym serve
+serve: $(STAMP) ## Open the web app, and serve episodes over HTTP, on loopback
+	$(BIN)/deskgym serve --open
 
 learn: $(TRAINING)/.installed ## Train a small policy, evaluate it and draw its curve, in ten minutes
 	$(TRAINING)/bin/python -m examples.learn
 
 test: $(STAMP) ## Run the tests, on every core
 	$(BIN)/pytest -n auto --dist worksteal
+
+test-web: $(STAMP) ## Run the tests of the web app that drive a browser for long
+	$(BIN)/pytest -n auto --dist worksteal -m long tests/web
 
 test-adapters: test-openenv test-training ## Run the tests that need OpenEnv or a trainer
 
@@ -58,6 +62,9 @@ check: $(STAMP) ## Check style, types, layers and documents
 
 bench: $(STAMP) ## Print the benchmark's ratios
 	$(BIN)/python -m benchmarks
+
+screenshots: $(STAMP) ## Make the README's pictures of the web app
+	$(BIN)/python -m tools.screenshots
 
 format: $(STAMP) ## Format the code and write the generated parts of the documents
 	$(BIN)/ruff check --fix $(SOURCES)

@@ -23,6 +23,7 @@ from benchmarks import (
     serve,
     service,
     tickets,
+    web,
 )
 from benchmarks.measure import Figure
 
@@ -41,6 +42,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Figure]]] = {
     "rollouts": rollouts.figures,
     "ray": ray.figures,
     "adapters": adapters.figures,
+    "web": web.figures,
 }
 
 

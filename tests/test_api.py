@@ -5,8 +5,8 @@ def test_the_public_names_are_these():
     assert deskgym.__all__ == [
         "Action", "AnyEnvironment", "AsyncClient", "Cents", "Client", "Control", "Desk",
         "DeskgymError", "Environment", "Fixture", "Id", "InvalidDefinition", "InvalidParameter",
-        "Observation", "Parameter", "Refusal", "Result", "Score", "Step", "Suite", "Task",
-        "Template", "Text", "Tool", "Toolbox", "UnknownName", "UsageError", "call",
+        "Observation", "Panel", "Parameter", "Refusal", "Result", "Score", "Step", "Suite",
+        "Task", "Template", "Text", "Tool", "Toolbox", "UnknownName", "UsageError", "call",
         "find_tasks", "load_suite", "make", "suite_names", "tasks_in",
     ]  # fmt: skip
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import deskgym
 from deskgym.evaluate import EpisodeSpec, run_episode
 from deskgym.recording import FORMAT, InvalidRecording, Recording, parse, read
-from deskgym.replay import final_world, initial_world, replay
+from deskgym.replay import final_world, initial_world, replay, trace
 from deskgym.runner import record
 from deskgym.trajectory import Action, call
 
@@ -288,3 +288,34 @@ def test_opening_a_recording_imports_nothing_that_it_names() -> None:
         replay(forged(("header", "task"), "os/path"))
     with pytest.raises(deskgym.UnknownName, match=r"there is no suite '\.\.'"):
         replay(forged(("header", "task"), "../etc"))
+
+
+def test_a_recording_that_is_nested_too_deep_to_be_sealed_is_refused() -> None:
+    deep = b'{"a":' * 400 + b"1" + b"}" * 400
+    written = (
+        recorded().to_json().replace(b'"arguments":{', b'"arguments":{"deep":' + deep + b",", 1)
+    )
+    assert "nested too deep" in refusal(written)
+
+
+def test_a_trace_has_the_whole_score_after_each_step() -> None:
+    recording = recorded()
+    found = trace(recording)
+    assert found.difference is None
+    assert len(found.scores) == len(recording.steps) + 1
+    assert found.scores[0].reward == 0
+    for step, score in zip(recording.steps, found.scores[1:], strict=True):
+        assert orjson.loads(orjson.dumps(score.brief())) == step.score
+    assert orjson.loads(orjson.dumps(found.scores[-1].to_dict())) == recording.footer.score
+
+
+def test_a_trace_ends_where_the_replay_departs_from_the_recording() -> None:
+    recording = recorded()
+    step = recording.steps[2].model_copy(
+        update={"result": {**recording.steps[2].result, "code": "x"}}
+    )
+    changed = recording.model_copy(update={"steps": [*recording.steps[:2], step]})
+    found = trace(changed)
+    assert found.difference is not None
+    assert (found.difference.step, found.difference.what) == (3, "result.code")
+    assert len(found.scores) == 3

@@ -22,11 +22,15 @@ def made_by() -> str:
     """Which command made them, when and by which versions."""
     found = _figures()
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
-    plan = found["plan"]
+    plan, trained = found["plan"], found["trained"]
+    command = (
+        f"python -m examples.learn --steps {plan['steps']} --seed {plan['seed']} "
+        f"--seconds-max {plan['seconds_max']:g} --seeds {found['held_out_seeds']}"
+    )
     return (
-        f"By `python -m examples.learn --steps {plan['steps']} --seed {plan['seed']}` on "
-        f"{found['date']}, with {versions} and Python {found['python']}; "
-        f"{found['training_s']:,} seconds of training."
+        f"By `{command}` on {found['date']}, with {versions} and Python {found['python']}: "
+        f"{trained['steps']:,.0f} actions in {trained['seconds']:,.0f} seconds of training, "
+        f"{found['held_out_seeds']} held-out seeds of each task."
     )
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -16,9 +15,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from examples.learn.curve import draw
+from examples.learn.curve import draw, read_log
 from examples.learn.evaluation import HELD_OUT_SEEDS, Row, evaluate, figures
-from examples.learn.training import Plan, progress_bar, train, write_log
+from examples.learn.training import Interrupted, Plan, progress_bar, train, write_log
 from examples.learn.vec_env import Outcome
 
 DOCUMENT = """\
@@ -33,18 +32,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     plan = Plan(steps=asked.steps, seconds_max=asked.seconds_max, seed=asked.seed)
     folder: Path = asked.out
     folder.mkdir(parents=True, exist_ok=True)
+    before = None
+    if asked.go_on:
+        before = Interrupted(folder / "policy.zip", read_log(folder / "log.csv"))
     with progress_bar() as progress:
-        started = time.monotonic()
-        model, log = train(plan, progress)
-        seconds = time.monotonic() - started
+        model, log = train(plan, progress, before)
         seeds = HELD_OUT_SEEDS[: asked.seeds]
         found = evaluate(model, plan.tasks, seeds, progress)
     model.save(folder / "policy.zip")
     write_log(log, folder / "log.csv")
     rows = [figures(name, outcomes) for name, outcomes in found.items()]
-    (folder / "figures.json").write_text(
-        json.dumps(_document(plan, seconds, found, rows), indent=1) + "\n", encoding="utf-8"
-    )
+    document = figures_document(plan, log, found)
+    (folder / "figures.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     draw(log, rows, folder / "curve.png")
     _print(rows, found["learnt"])
     return _verdict(rows)
@@ -62,6 +61,10 @@ def _parser() -> argparse.ArgumentParser:
         "--seconds-max", type=float, default=plan.seconds_max,
         help="when to stop at the latest, in seconds (%(default)s)",
     )  # fmt: skip
+    parser.add_argument(
+        "--go-on", action="store_true",
+        help="go on from the policy in the folder, which its time ended before all steps",
+    )  # fmt: skip
     parser.add_argument("--seed", type=int, default=plan.seed, help="of the policy (%(default)s)")
     parser.add_argument(
         "--seeds", type=int, default=len(HELD_OUT_SEEDS),
@@ -73,18 +76,20 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _document(
-    plan: Plan, seconds: float, found: dict[str, list[Outcome]], rows: Sequence[Row]
+def figures_document(
+    plan: Plan, log: Sequence[dict[str, float]], found: dict[str, list[Outcome]]
 ) -> dict[str, Any]:
     """The figures, with what they depend on."""
+    rows = [figures(name, outcomes) for name, outcomes in found.items()]
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "versions": {
             name: version(name) for name in ("deskgym", "gymnasium", "sb3-contrib", "torch")
         },
         "python": platform.python_version(),
-        "plan": {"steps": plan.steps, "seed": plan.seed, "episodes": plan.episodes},
-        "training_s": round(seconds),
+        "plan": {"steps": plan.steps, "seconds_max": plan.seconds_max, "seed": plan.seed},
+        "held_out_seeds": len(found["learnt"]) // len(plan.tasks),
+        "trained": {"steps": log[-1]["steps"], "seconds": log[-1]["seconds"]},
         "agents": [row._asdict() for row in rows],
         "learnt": [row._asdict() for row in _by_task(found["learnt"])],
     }

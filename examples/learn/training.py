@@ -6,9 +6,10 @@ from __future__ import annotations
 import csv
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from gymnasium.vector import AutoresetMode
@@ -60,13 +61,28 @@ class Plan:
     tasks: tuple[str, ...] = TASKS
 
 
+class Interrupted(NamedTuple):
+    """A training that ended before it had taken all steps.
+
+    Attributes:
+        policy: the file of its policy.
+        log: a row for each round so far.
+    """
+
+    policy: Path
+    log: list[dict[str, float]]
+
+
 class Watch(BaseCallback):
     """Follows the training: a progress bar, a log, and the end of its time."""
 
-    def __init__(self, plan: Plan, progress: Progress | None) -> None:
+    def __init__(
+        self, plan: Plan, progress: Progress | None, log: Sequence[dict[str, float]] = ()
+    ) -> None:
         super().__init__()
-        self.rows: list[dict[str, float]] = []
+        self.rows: list[dict[str, float]] = list(log)
         self._plan = plan
+        self._seconds_before = self.rows[-1]["seconds"] if self.rows else 0.0
         self._progress = progress
         self._bar = progress.add_task("training", total=plan.steps) if progress else None
         self._recent: deque[Outcome] = deque(maxlen=WINDOW_EPISODES)
@@ -76,7 +92,9 @@ class Watch(BaseCallback):
         env = self.training_env
         assert isinstance(env, DeskVecEnv)
         begin, full = PENALTY_FROM
-        done = self.num_timesteps / self._plan.steps
+        # On a slow machine the time runs out before the steps do.
+        elapsed = (time.monotonic() - self._started) / self._plan.seconds_max
+        done = max(self.num_timesteps / self._plan.steps, elapsed)
         env.trap_penalty = min(max((done - begin) / (full - begin), 0.0), 1.0)
 
     def _on_step(self) -> bool:
@@ -91,7 +109,7 @@ class Watch(BaseCallback):
         count = len(self._recent)
         row = {
             "steps": self.num_timesteps,
-            "seconds": round(time.monotonic() - self._started, 1),
+            "seconds": round(self._seconds_before + time.monotonic() - self._started, 1),
             "episodes": count,
             "reward": round(sum(one.reward for one in self._recent) / count, 4),
             "traps": round(sum(bool(one.traps) for one in self._recent) / count, 4),
@@ -106,9 +124,15 @@ class Watch(BaseCallback):
 
 
 def train(
-    plan: Plan, progress: Progress | None = None
+    plan: Plan, progress: Progress | None = None, before: Interrupted | None = None
 ) -> tuple[MaskablePPO, list[dict[str, float]]]:
-    """Train a policy; the policy and the log, a row for each round of the training."""
+    """Train a policy; the policy and the log, a row for each round of the training.
+
+    Args:
+        plan: how.
+        progress: where to show it.
+        before: what to go on from.
+    """
     torch.set_num_threads(1)
     desks = MenuVectorEnv(
         plan.episodes,
@@ -118,10 +142,33 @@ def train(
         autoreset_mode=AutoresetMode.SAME_STEP,
     )
     env = DeskVecEnv(desks)
-    model = MaskablePPO(
+    if before is None:
+        model = new_policy(env, plan.seed)
+    else:
+        model = MaskablePPO.load(
+            before.policy, env=env, device="cpu", custom_objects={"learning_rate": learning_rate}
+        )
+        # The first episodes' own seeds, which are to be among those that are trained on.
+        env.seed((plan.seed + model.num_timesteps) % (TRAIN_SEEDS[1] - plan.episodes))
+    watch = Watch(plan, progress, before.log if before else ())
+    left = plan.steps - model.num_timesteps
+    if left > 0:
+        model.learn(left, callback=watch, reset_num_timesteps=before is None)
+    env.close()
+    return model, watch.rows
+
+
+def learning_rate(left: float) -> float:
+    """How far the policy is moved, by the share of the training that is left."""
+    return 1e-3 * left + 1e-5
+
+
+def new_policy(env: DeskVecEnv, seed: int) -> MaskablePPO:
+    """A policy that knows nothing."""
+    return MaskablePPO(
         "MlpPolicy",
         env,
-        learning_rate=lambda left: 1e-3 * left + 1e-5,
+        learning_rate=learning_rate,
         n_steps=64,
         batch_size=512,
         n_epochs=8,
@@ -130,13 +177,9 @@ def train(
         gae_lambda=0.95,
         ent_coef=0.02,
         policy_kwargs={"net_arch": [128, 128]},
-        seed=plan.seed,
+        seed=seed,
         device="cpu",
     )
-    watch = Watch(plan, progress)
-    model.learn(plan.steps, callback=watch)
-    env.close()
-    return model, watch.rows
 
 
 def progress_bar() -> Progress:

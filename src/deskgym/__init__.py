@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         UnknownName,
         UsageError,
     )
+    from deskgym.panel import Panel
     from deskgym.rubric import Score
     from deskgym.store import Template
     from deskgym.suite import Suite, find_tasks, load_suite, suite_names, tasks_in
@@ -44,6 +45,7 @@ __all__ = [
     "InvalidDefinition",
     "InvalidParameter",
     "Observation",
+    "Panel",
     "Parameter",
     "Refusal",
     "Result",
@@ -78,6 +80,7 @@ _MODULES = {
         "UnknownName",
         "UsageError",
     ),
+    "panel": ("Panel",),
     "rubric": ("Score",),
     "store": ("Template",),
     "suite": ("Suite", "find_tasks", "load_suite", "suite_names", "tasks_in"),

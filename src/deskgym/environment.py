@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import Final, Protocol, Self, TypeVar
 
 from deskgym.desk import CustomerReply, Desk, Ending, Result
 from deskgym.dispatch import COMMON_CODES, Dispatched, dispatch, tried_call
 from deskgym.errors import CustomerAsked, InvalidDefinition, UsageError
-from deskgym.rubric import Score
+from deskgym.rubric import Reader, Score
 from deskgym.store import RowChange, World, WorldEngine, default_engine
 from deskgym.store.change import Row
 from deskgym.suite import Rubric, Suite, load_suite
 from deskgym.task import Fixture, Task
 from deskgym.tool import Toolbox, ToolSchema
 from deskgym.trajectory import Action, Observation, Step
+
+T = TypeVar("T")
 
 IDENTICAL_OBSERVATIONS_MAX: Final = 3
 
@@ -269,6 +271,19 @@ class Environment:
             world.settle()
             score = chosen.score(world, self.fixture.case)
         return score.after(len(self._steps), self.suite.steps_max)
+
+    def look(self, seen: Callable[[Reader], T]) -> T:
+        """What somebody other than the agent sees in the world, its own log included.
+
+        `seen` reads with the reader that it gets, and keeps neither it nor writes with it.
+
+        Raises:
+            UsageError: there is no episode yet.
+        """
+        world = self._started()
+        with self._engine.lock:
+            world.settle()
+            return seen(world)
 
     def close(self) -> None:
         """Give the episode's place in memory back. The trajectory and the score stay."""

@@ -308,7 +308,11 @@ def parse(document: bytes | str, where: str = "the recording") -> Recording:
         recording = Recording.model_validate(fields)
     except ValidationError as error:
         raise InvalidRecording(f"{where} is no recording: {_first_problem(error)}") from error
-    _check_chain(fields, where)
+    try:
+        _check_chain(fields, where)
+    except orjson.JSONEncodeError as error:
+        # It can be read deeper than it can be written.
+        raise InvalidRecording(f"{where} is nested too deep") from error
     _check_names(document, fields, where)
     return recording
 
@@ -363,11 +367,20 @@ def _check_chain(fields: Mapping[str, Any], where: str) -> None:
 
 def shipped(suite: str) -> Path:
     """The file of recorded runs that comes with a suite; raises `UnknownName` if none does."""
-    folder = Path(__file__).parent / "suites"
-    known = {path.parent.name: path for path in folder.glob("*/recordings.jsonl")}
+    known = _shipped()
     if suite not in known:
         raise UnknownName("suite with shipped recordings", suite, known)
     return known[suite]
+
+
+def shipped_suites() -> list[str]:
+    """The suites that recorded runs come with."""
+    return list(_shipped())
+
+
+def _shipped() -> dict[str, Path]:
+    folder = Path(__file__).parent / "suites"
+    return {path.parent.name: path for path in sorted(folder.glob("*/recordings.jsonl"))}
 
 
 @dataclass(frozen=True)
@@ -393,6 +406,46 @@ def read(path: Path | str) -> Iterator[Located]:
             yield from _read_open(file, str(path))
     except OSError as error:
         raise InvalidRecording(f"{path} cannot be read: {error.strerror}") from error
+
+
+def parse_each(
+    content: bytes, name: str, *, lines_max: int | None = None
+) -> Iterator[Located | InvalidRecording]:
+    """The recordings in a file's content, to its end: where one is none, what is wrong with it.
+
+    Args:
+        content: one JSON document, or JSON Lines as `read` takes them.
+        name: what messages call it.
+        lines_max: how many lines it may have; any number if None.
+
+    Raises:
+        InvalidRecording: it holds nothing, or too many lines.
+    """
+    lines = content.split(b"\n")
+    if not content.strip():
+        raise InvalidRecording(f"{name} is empty")
+    if not _is_json(lines[0]):
+        yield _located(content, name)
+        return
+    filled = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+    if lines_max is not None and len(filled) > lines_max:
+        raise InvalidRecording(f"{name} has {len(filled):,} lines, and may have {lines_max:,}")
+    for number, line in filled:
+        where = name if len(filled) == 1 else f"{name}:{number}"
+        try:
+            document = _enclosed(line, where) if line.startswith(_RESULT) else line
+        except InvalidRecording as error:
+            yield error
+        else:
+            if document:
+                yield _located(document, where)
+
+
+def _located(document: bytes, where: str) -> Located | InvalidRecording:
+    try:
+        return Located(where, parse(document, where))
+    except InvalidRecording as error:
+        return error
 
 
 def _read_open(file: BinaryIO, name: str) -> Iterator[Located]:

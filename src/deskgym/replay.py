@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -86,6 +87,39 @@ def replay(
         return Replay(recording, difference, environment.score(), rescored)
 
 
+@dataclass(frozen=True)
+class Trace:
+    """The scores of a recorded run with their whole breakdowns, of which it keeps only the last.
+
+    Attributes:
+        scores: the one before the first action, then one after each, up to where the replay
+            departed from the recording.
+        difference: where it did; None where it never does.
+    """
+
+    scores: tuple[Score, ...]
+    difference: Difference | None
+
+
+def trace(
+    recording: Recording, *, engine: WorldEngine | None = None, suite: Suite | None = None
+) -> Trace:
+    """Re-execute a recording and keep every score, by the rubric that scored it.
+
+    Raises what `replay` raises.
+    """
+    scores: list[Score] = []
+    with _environment(recording, engine=engine, suite=suite) as environment:
+        environment.reset(recording.header.seed)
+        difference = _first_difference(
+            recording,
+            environment,
+            compare_scores=True,
+            agreed=lambda: scores.append(environment.score()),
+        )
+    return Trace(tuple(scores), difference)
+
+
 def _environment(
     recording: Recording,
     rubric: str | None = None,
@@ -104,8 +138,13 @@ def _environment(
 
 
 def _first_difference(
-    recording: Recording, environment: Environment, *, compare_scores: bool
+    recording: Recording,
+    environment: Environment,
+    *,
+    compare_scores: bool,
+    agreed: Callable[[], None] = lambda: None,
 ) -> Difference | None:
+    """Where it departs; `agreed` is called where the start, and then each step, does not."""
     header, footer = recording.header, recording.footer
     recorded: dict[str, Any] = {"template": header.template, "opening": header.opening}
     replayed: dict[str, Any] = {
@@ -118,9 +157,11 @@ def _first_difference(
     for step in recording.steps:
         if found is not None:
             return found
+        agreed()
         found = _compare_step(step, environment, compare_scores=compare_scores)
     if found is not None:
         return found
+    agreed()
     recorded = {
         "ended": footer.ended,
         "digest": footer.digest,

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from deskgym.aftermath import Ceilings, Objections, Reckoning
 from deskgym.errors import InvalidDefinition, UnknownName
+from deskgym.panel import Panel
 from deskgym.rubric import Reader, Score
 from deskgym.task import Script, SweepCase, Task
 from deskgym.tool import Toolbox
@@ -68,6 +69,8 @@ class Suite:
             the breakdown of every control against it. None if the suite has none.
         adversaries: agents by name that try to be paid for what is not right, in ways that the
             audit cannot know of; they work from observations alone.
+        panels: the records that stand beside a case for a person; where there are none, the
+            signed-in customer's rows of every table do.
     """
 
     name: str
@@ -83,6 +86,7 @@ class Suite:
     reckon: Reckoning | None = None
     ceilings: Ceilings | None = None
     adversaries: Mapping[str, Script] = field(default_factory=dict[str, Script])
+    panels: tuple[Panel, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a declaration that would fail later, and less clearly.
@@ -106,6 +110,12 @@ class Suite:
                 f"the suite {self.name} has no tool {self.speech.tool} with an argument "
                 f"{self.speech.argument} to carry an agent's words"
             )
+        for panel in self.panels:
+            if panel.answer is not None and panel.answer not in self.toolbox:
+                raise InvalidDefinition(
+                    f"the suite {self.name} has no tool {panel.answer} to answer from the panel "
+                    f"{panel.title!r}"
+                )
         names = {
             "rubric": [rubric.version for rubric in self.rubrics],
             "task": [task.name for task in self.tasks],

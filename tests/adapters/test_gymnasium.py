@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
@@ -31,7 +32,7 @@ def name_of(task: str, suffix: str = "") -> str:
     return f"deskgym/{task.replace('/', '.')}{suffix}-v0"
 
 
-def in_process(task: str, script: Script, seed: int, **parameters: int) -> Any:
+def in_process(task: str, script: Script, seed: int, **parameters: Any) -> Any:
     environment = deskgym.make(task, **parameters)
     play(environment, script, seed)
     return environment
@@ -86,7 +87,7 @@ def test_gymnasiums_own_checker_has_nothing_to_say(task: str, kind: str):
 def test_a_specification_survives_json():
     env = gymnasium.make(name_of("service/damaged-lamp"), parameters={"stock": 0}, seeds=(5, 9))
     assert env.spec is not None
-    again = gymnasium.make(gymnasium.envs.registration.EnvSpec.from_json(env.spec.to_json()))
+    again = gymnasium.make(EnvSpec.from_json(env.spec.to_json()))
     assert again.reset(seed=3)[0] == env.reset(seed=3)[0]
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import difflib
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +29,7 @@ from deskgym.task import Script
 from deskgym.trajectory import Action
 from tests.adapters.broken import break_tool
 from tests.testing.mugs import suite as mugs
+from tools.example import install
 
 FREE_TEXT = {"reason", "body", "summary", "text", "message"}
 """Arguments whose words are the menu's own."""
@@ -66,7 +70,7 @@ def by_menu(env: MenuEnv, environment: Environment) -> float:
     return round(total, 4)
 
 
-def played(task: str, script: Script, seed: int, **parameters: int) -> Environment:
+def played(task: str, script: Script, seed: int, **parameters: Any) -> Environment:
     environment = deskgym.make(task, **parameters)
     play(environment, script, seed)
     return environment
@@ -354,6 +358,31 @@ def test_a_suite_without_a_menu_of_its_own_gets_one_from_its_schemas():
     menu = menu_of(mugs())
     tools = {label.partition(":")[0] for label in menu.labels[1:]}
     assert tools == set(mugs().toolbox)
+
+
+PLAY_BY_CHANCE = """
+import gymnasium, numpy, deskgym.adapters.gymnasium
+env = gymnasium.make("deskgym/returns-desk.late-return.menu-v0").unwrapped
+random, best = numpy.random.default_rng(0), -1.0
+for seed in range(60):
+    _, info = env.reset(seed=seed)
+    over = False
+    while not over:
+        place = int(random.choice(numpy.flatnonzero(info["action_mask"])))
+        _, reward, terminated, truncated, info = env.step(place)
+        over = terminated or truncated
+    best = max(best, reward)
+print(best)
+"""
+
+
+def test_an_installed_suite_is_registered_and_can_be_solved_by_its_menu(tmp_path: Path):
+    install(tmp_path)
+    run = subprocess.run(
+        [sys.executable, "-c", PLAY_BY_CHANCE], capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    assert (run.returncode, run.stdout.strip()) == (0, "1.0"), run.stderr
 
 
 def test_a_menu_from_schemas_solves_a_service_case():

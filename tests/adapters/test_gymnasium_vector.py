@@ -31,7 +31,9 @@ def chosen(masks: np.ndarray, random: np.random.Generator) -> np.ndarray:
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_many_at_once_are_what_each_is_alone(task: str, mode: AutoresetMode):
     ours = MenuVectorEnv(COUNT, task, reward="per-step", autoreset_mode=mode)
-    alone = SyncVectorEnv([lambda: MenuEnv(task, reward="per-step")] * COUNT, autoreset_mode=mode)
+    alone: Any = SyncVectorEnv(
+        [lambda: MenuEnv(task, reward="per-step")] * COUNT, autoreset_mode=mode
+    )
     random = np.random.default_rng(3)
     told = [env.reset(seed=21) for env in (ours, alone)]
     ended = 0

@@ -210,8 +210,8 @@ def test_a_suite_with_a_tool_named_like_an_endpoint_is_refused(
 ) -> None:
     suite = load_suite("service")
     odd = Toolbox(*suite.toolbox.values(), replace(suite.toolbox["get_order"], name="verify"))
-    found = [(replace(suite, toolbox=odd), suite.task(TASK))]
-    monkeypatch.setattr("deskgym.adapters.nemo_gym.find_tasks", lambda _: found)
+    changed = replace(suite, toolbox=odd)
+    monkeypatch.setattr("deskgym.adapters.nemo_gym.load_suite", lambda _: changed)
     with pytest.raises(InvalidDefinition, match="a tool verify, which is an endpoint"):
         list(rows("service", [0]))
     monkeypatch.undo()

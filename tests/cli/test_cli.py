@@ -381,7 +381,7 @@ def test_a_database_is_made_checked_and_pruned(deskgym: Deskgym, tmp_path: Path)
     absent = deskgym("database", "check", *url)
     assert absent.code == 1
     assert "database init" in absent.out
-    assert "schema 0002 made" in deskgym("database", "init", *url).words
+    assert "schema 0003 made" in deskgym("database", "init", *url).words
     assert "newest schema" in deskgym("database", "init", *url).words
     deskgym("run", "service/damaged-lamp", *url)
     checked = deskgym("database", "check", *url, "--json")

@@ -203,7 +203,7 @@ def test_a_check_counts_what_is_there_and_finds_nothing_wrong(
     found = check(kept.database)
     assert found.holds
     assert found.rows == {"episodes": 2, "actions": 10, "scores": 1, "recordings": 10,
-                          "documents": 10, "evaluations": 0}  # fmt: skip
+                          "documents": 10, "broken_checks": 24, "evaluations": 0}  # fmt: skip
     assert found.live == 1
     assert found.bytes > 0
 

@@ -13,12 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from deskgym.adapters.briefing import system_prompt
-from deskgym.adapters.row import parameters_of
-from deskgym.agents.model import opening_text
+from deskgym.adapters.rows import parameters_of, rows_of
 from deskgym.client import AsyncClient
 from deskgym.client.asynchronous import AsyncServedEnvironment
-from deskgym.environment import Environment
 from deskgym.errors import (
     DeskgymError,
     InvalidDefinition,
@@ -26,8 +23,7 @@ from deskgym.errors import (
     ServerUnavailable,
     UsageError,
 )
-from deskgym.suite import Suite, find_tasks
-from deskgym.task import Task
+from deskgym.suite import Suite, load_suite
 from deskgym.trajectory import Action
 
 ENDPOINTS: Final = ("seed_session", "verify", "aggregate_metrics")
@@ -215,19 +211,25 @@ def rows(
         InvalidParameter: a parameter or a seed is unknown or out of its limits.
         InvalidDefinition: a tool has the name of one of NeMo Gym's own endpoints.
     """
-    chosen = list(seeds)
-    for suite, task in find_tasks([tasks] if isinstance(tasks, str) else tasks):
-        yield from _rows(suite, task, chosen, dict(parameters or {}), agent)
+    for row in rows_of(tasks, seeds, parameters):
+        yield {
+            "responses_create_params": {
+                "input": row.told(),
+                "tools": _tools(load_suite(row.task.partition("/")[0])),
+            },
+            "agent_ref": {"type": "responses_api_agents", "name": agent},
+            "task": row.task,
+            "seed": row.seed,
+            "parameters": dict(row.parameters),
+        }
 
 
-def _rows(
-    suite: Suite, task: Task, seeds: Sequence[int], parameters: dict[str, int], agent: str
-) -> Iterator[dict[str, Any]]:
+def _tools(suite: Suite) -> list[dict[str, Any]]:
     if taken := set(ENDPOINTS) & set(suite.toolbox):
         raise InvalidDefinition(
             f"{suite.name} has a tool {', '.join(taken)}, which is an endpoint of NeMo Gym"
         )
-    tools = [
+    return [
         {
             "type": "function",
             "name": tool.name,
@@ -237,16 +239,3 @@ def _rows(
         }
         for tool in suite.toolbox.values()
     ]
-    with Environment(suite, task, parameters=parameters) as environment:
-        for seed in seeds:
-            told = [
-                {"role": "system", "content": system_prompt(suite)},
-                {"role": "user", "content": opening_text(environment.reset(seed))},
-            ]
-            yield {
-                "responses_create_params": {"input": told, "tools": tools},
-                "agent_ref": {"type": "responses_api_agents", "name": agent},
-                "task": environment.id,
-                "seed": seed,
-                "parameters": parameters,
-            }

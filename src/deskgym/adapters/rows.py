@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final, cast
 
+from deskgym.agents.model import opening_text
 from deskgym.environment import Environment
 from deskgym.errors import UsageError
 from deskgym.suite import find_tasks, load_suite
@@ -13,6 +15,12 @@ from deskgym.task import checked_seed, parse_seeds
 
 SEEDS: Final = "0-9"
 """The seeds where nothing is said."""
+
+ACTS: Final = (
+    "Act by calling tools. Nobody reads what you write outside of calls, and a turn without a call "
+    "is your last."
+)
+"""How such agents take a model's turns: calls are made, and the first turn without ends it."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +38,13 @@ class Row:
     seed: int
     parameters: Mapping[str, int] = field(default_factory=dict[str, int])
     rubric: str | None = None
+
+    def told(self) -> list[dict[str, str]]:
+        """The messages before a model's first turn, where a trainer's own agent asks it."""
+        with self.environment() as environment:
+            opening = opening_text(environment.reset(self.seed))
+            system = f"{environment.instructions.strip()}\n\n{ACTS}"
+        return [{"role": "system", "content": system}, {"role": "user", "content": opening}]
 
     def environment(self) -> Environment:
         """The environment that it is played in.
@@ -85,3 +100,22 @@ def rows_of(
         suite.rubric(rubric)
         found.extend(Row(f"{suite.name}/{task.name}", seed, given, rubric) for seed in chosen)
     return found
+
+
+def parameters_of(given: object) -> dict[str, Any]:
+    """The parameters of a row: a mapping, its JSON, or None.
+
+    A table of Arrow fills up with None what a row does not name, so that those are left out.
+
+    Raises:
+        UsageError: they are something else.
+    """
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except json.JSONDecodeError as error:
+            raise UsageError(f"a row's parameters are no JSON: {error}") from error
+    if given is not None and not isinstance(given, Mapping):
+        raise UsageError(f"a row's parameters are one JSON object, not a {type(given).__name__}")
+    fields = cast(Mapping[str, Any], given or {})
+    return {name: value for name, value in fields.items() if value is not None}

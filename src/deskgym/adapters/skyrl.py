@@ -18,14 +18,13 @@ from typing import Any, Final
 
 from deskgym.adapters.handed import HandedDialogue
 from deskgym.adapters.rerun import record_again
-from deskgym.adapters.row import parameters_of
+from deskgym.adapters.rows import parameters_of, rows_of
 from deskgym.adapters.unjudged import Unjudged
 from deskgym.dialogue import PlayedEpisode
 from deskgym.environment import Environment, make
 from deskgym.errors import MissingExtra, UsageError
 from deskgym.models.chat import ChatRequest, UserTurn
 from deskgym.recording import Recording
-from deskgym.suite import find_tasks
 
 try:
     import skyrl_gym
@@ -179,18 +178,16 @@ def rows(
         UnknownName: there is no such suite or task.
         InvalidParameter: a parameter or a seed is unknown or out of its limits.
     """
-    chosen = list(seeds)
-    for suite, task in find_tasks([tasks] if isinstance(tasks, str) else tasks):
-        for seed in chosen:
-            extras = {
-                "task": f"{suite.name}/{task.name}",
-                "seed": seed,
-                "parameters": json.dumps(dict(parameters or {})),
-            }
-            env = DeskEnv(extras=extras)
-            prompt, _ = env.init([])
-            env.close()
-            yield {"prompt": prompt, "env_class": ID, **extras}
+    for row in rows_of(tasks, seeds, parameters):
+        extras = {
+            "task": row.task,
+            "seed": row.seed,
+            "parameters": json.dumps(dict(row.parameters)),
+        }
+        env = DeskEnv(extras=extras)
+        prompt, _ = env.init([])
+        env.close()
+        yield {"prompt": prompt, "env_class": ID, **extras}
 
 
 def messages_of(request: ChatRequest) -> ConversationType:

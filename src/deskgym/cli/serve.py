@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import threading
+import webbrowser
 from enum import StrEnum
 from typing import Annotated
 
@@ -63,15 +67,18 @@ def serve(
     access_log: Annotated[
         bool, typer.Option("--access-log", help="Log every request, not only those that fail.")
     ] = False,
+    open_browser: Annotated[
+        bool, typer.Option("--open", help="Open the web app in a browser, where there is one.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Serve episodes over HTTP: /api for trainers, a door over MCP for each agent.
+    """Serve the web app, /api for trainers, and a door over MCP for each agent.
 
     On loopback no key is needed. For any other address set DESKGYM_API_KEY to a secret of at least
     16 characters, or to several as name:key,name:key.
 
     Examples:
-    deskgym serve
+    deskgym serve --open
 
     deskgym serve --port 0 --workers 4 --database postgresql://me@db/deskgym
 
@@ -106,7 +113,20 @@ def serve(
         if as_json:
             print_json({"url": url})
         else:
-            out.print(f"deskgym serves {escape(url)} (stop it with Ctrl+C)")
+            what = "The web app is at" if app == "all" else "deskgym serves"
+            out.print(f"{what} {escape(url)} (stop it with Ctrl+C)")
         out.file.flush()
+        if open_browser and app == "all":
+            _open(url)
 
     serve_app(settings, log_level=log_level.value, started=started)
+
+
+def _open(url: str) -> None:
+    """Open a browser beside the server; without a desktop there is none, and that is no error."""
+    desktop = sys.platform in ("darwin", "win32") or any(map(os.environ.get, _DESKTOPS))
+    if desktop:
+        threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+
+
+_DESKTOPS = ("DISPLAY", "WAYLAND_DISPLAY")

@@ -171,7 +171,8 @@ class AsyncClient:
 
         Args:
             **filters: suite, task, agent, rubric, status, verdict, evaluation, episode, hash, seed,
-                reward_min, reward_max; sort (newest, oldest, highest, lowest), limit and page.
+                reward_min, reward_max, origin, broken; sort (newest, oldest, highest, lowest),
+                limit and page.
         """
         return await self.call(calls.recordings(filters))
 

@@ -169,7 +169,8 @@ class Client:
 
         Args:
             **filters: suite, task, agent, rubric, status, verdict, evaluation, episode, hash, seed,
-                reward_min, reward_max; sort (newest, oldest, highest, lowest), limit and page.
+                reward_min, reward_max, origin, broken; sort (newest, oldest, highest, lowest),
+                limit and page.
         """
         return self.call(calls.recordings(filters))
 

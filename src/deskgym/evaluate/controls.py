@@ -12,6 +12,7 @@ from deskgym.runner import play
 from deskgym.store import RowChange, WorldEngine
 from deskgym.suite import Suite, find_tasks
 from deskgym.task import Control, SweepCase, Task
+from deskgym.trajectory import Step
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class ControlRun:
         number: the control's place among its suite's, from 1.
         score: what it earned, and why.
         changes: the row changes that it left.
-        actions: how many actions it took.
+        steps: what it did.
         bugs: how often our tools failed by mistake.
     """
 
@@ -33,8 +34,13 @@ class ControlRun:
     seed: int
     score: Score
     changes: tuple[RowChange, ...]
-    actions: int
+    steps: tuple[Step, ...]
     bugs: int
+
+    @property
+    def actions(self) -> int:
+        """How many actions it took."""
+        return len(self.steps)
 
     @property
     def reward(self) -> float:
@@ -88,7 +94,7 @@ def run_controls(
                             seed,
                             environment.score(version),
                             environment.changes(),
-                            len(environment.steps),
+                            environment.steps,
                             len(environment.bugs),
                         )
 

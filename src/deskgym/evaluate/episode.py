@@ -22,11 +22,11 @@ from deskgym.customers import Customer, CustomerOptions, open_customer
 from deskgym.dialogue import Limits, PlayedEpisode, play_dialogue
 from deskgym.environment import Environment
 from deskgym.errors import UsageError
-from deskgym.evaluate.checks import checks_of
 from deskgym.evaluate.result import Episode, EpisodeKey, EpisodeResult, Usage
 from deskgym.evaluate.results_file import Planned, plain
 from deskgym.models.options import ModelOptions
 from deskgym.recording import Recording, parse
+from deskgym.rubric.held import checks_of
 from deskgym.runner import record
 from deskgym.store import WorldEngine, open_engine
 from deskgym.suite import load_suite

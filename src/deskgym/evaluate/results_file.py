@@ -12,7 +12,6 @@ from typing import Any, BinaryIO, Final, NamedTuple
 import orjson
 
 from deskgym.errors import UsageError
-from deskgym.evaluate.checks import checks_of
 from deskgym.evaluate.result import (
     FORMAT,
     EpisodeKey,
@@ -22,6 +21,7 @@ from deskgym.evaluate.result import (
     parse_line,
 )
 from deskgym.recording import DOCUMENT_BYTES_MAX, Recording, parse
+from deskgym.rubric.held import checks_of
 
 try:
     import fcntl

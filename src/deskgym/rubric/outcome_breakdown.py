@@ -16,6 +16,9 @@ def share(points: int, count: int, total: int) -> int:
     return (2 * points * count + total) // (2 * total) if total else 0
 
 
+CEILING_FIRST: Final = "ceiling first"
+DEDUCTIONS_FIRST: Final = "deductions first"
+
 PARTS: Final = ("outcome", "prior evidence", "supported report")
 DEDUCTIONS: Final = ("contradicted report", "refused write")
 
@@ -45,7 +48,7 @@ class OutcomeBreakdown(NamedTuple):
     """Why an episode earned what it did, under the outcome that suits it best.
 
     Attributes:
-        order: whether the ceiling or the deductions come first.
+        order: `CEILING_FIRST` or `DEDUCTIONS_FIRST`.
         standing: how the episode stands to the outcome that was kept.
         standings: how it stands to each.
         parts_points_max: the weights of `PARTS`.

@@ -13,7 +13,12 @@ from deskgym.rubric.ceiling import Ceiling
 from deskgym.rubric.check import Reader
 from deskgym.rubric.fact import Facts, read_facts
 from deskgym.rubric.outcome import Case
-from deskgym.rubric.outcome_breakdown import OutcomeBreakdown, share
+from deskgym.rubric.outcome_breakdown import (
+    CEILING_FIRST,
+    DEDUCTIONS_FIRST,
+    OutcomeBreakdown,
+    share,
+)
 from deskgym.rubric.score import POINTS, Score, Verdict
 from deskgym.rubric.standing import Standing, standing_of
 from deskgym.store import World
@@ -60,7 +65,7 @@ class OutcomeRubric:
         best = points.index(max(points))
         standing = standings[best]
         breakdown = OutcomeBreakdown(
-            "ceiling first" if self.deductions_last else "deductions first",
+            CEILING_FIRST if self.deductions_last else DEDUCTIONS_FIRST,
             facts,
             standing,
             standings,

@@ -9,15 +9,16 @@ from itertools import count
 from typing import Any, Final, Literal, NamedTuple
 
 import orjson
-from sqlalchemy import ColumnElement, Select, bindparam, delete, func, insert, select
+from sqlalchemy import Column, ColumnElement, Select, bindparam, delete, func, insert, select
 from sqlalchemy.dialects.postgresql import insert as postgres_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from deskgym.errors import UnknownName, UsageError
-from deskgym.recording import Recording, parse
+from deskgym.recording import InvalidRecording, Recording, parse
+from deskgym.rubric.held import broken_of
 from deskgym.runstore.database import Database, Driver
 from deskgym.runstore.page import Fields, Order, Page, checked_limit, page_of
-from deskgym.runstore.tables import documents, recordings
+from deskgym.runstore.tables import broken_checks, documents, recordings
 
 Sort = Literal["newest", "oldest", "highest", "lowest"]
 _ORDERS: Final[Mapping[str, Order]] = {
@@ -27,6 +28,15 @@ _ORDERS: Final[Mapping[str, Order]] = {
     "lowest": Order(recordings, "reward", descending=False),
 }
 _SAVED_AT_ONCE: Final = 200
+
+Origin = Literal["own", "uploaded"]
+"""Whether a recording was run here, or made elsewhere and brought in."""
+
+NAME_CHARACTERS_MAX: Final = 200
+"""How much of a name is kept to find a recording by: an index takes no text of any length."""
+NAMES_MAX: Final = 1_000
+"""How many names of agents or checks are told of."""
+_NAMES: Final = frozenset({"suite", "agent", "rubric", "verdict"})
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,7 @@ class RecordingSummary:
         bytes: the document's size.
         hash: the recording's seal: equal recordings have equal ones.
         created_ms: when it was saved, in milliseconds since 1970.
+        origin: `own`, or `uploaded`.
     """
 
     id: str
@@ -60,6 +71,7 @@ class RecordingSummary:
     bytes: int
     hash: str
     created_ms: int
+    origin: str
 
     def to_dict(self) -> dict[str, Any]:
         """The summary as JSON."""
@@ -68,7 +80,10 @@ class RecordingSummary:
 
 @dataclass(frozen=True)
 class RecordingFilter:
-    """Which recordings; what is None does not matter. Values are data, and compared exactly."""
+    """Which recordings; what is None does not matter. Values are data, and compared exactly.
+
+    `broken` is the name of a check that did not hold, or of a ceiling or gate: see `broken_of`.
+    """
 
     suite: str | None = None
     task: str | None = None
@@ -82,17 +97,26 @@ class RecordingFilter:
     seed: int | None = None
     reward_min: float | None = None
     reward_max: float | None = None
+    origin: str | None = None
+    broken: str | None = None
 
     def conditions(self) -> list[ColumnElement[bool]]:
         """The filter as conditions on the table."""
         found: list[ColumnElement[bool]] = []
         for name in (
             "suite", "agent", "rubric", "status", "verdict", "evaluation", "episode", "hash",
-            "seed",
+            "seed", "origin",
         ):  # fmt: skip
             value = getattr(self, name)
             if value is not None:
-                found.append(recordings.c[name] == comparable(value))
+                found.append(
+                    recordings.c[name] == (_name(value) if name in _NAMES else comparable(value))
+                )
+        if self.broken is not None:
+            broke = select(broken_checks.c.recording).where(
+                broken_checks.c.name == comparable(self.broken)
+            )
+            found.append(recordings.c.id.in_(broke))
         if self.task is not None:
             suite, slash, task = comparable(self.task).rpartition("/")
             found.append(recordings.c.task == task)
@@ -114,11 +138,17 @@ def comparable(value: Any) -> Any:
     return value
 
 
+def _name(text: str) -> str:
+    """A name as it is kept to find a recording by."""
+    return comparable(text)[:NAME_CHARACTERS_MAX]
+
+
 class _Rows(NamedTuple):
-    """A recording's row, and that of its document."""
+    """A recording's row, that of its document, and those of what it broke."""
 
     row: dict[str, object]
     document: dict[str, object]
+    broken: list[dict[str, object]]
 
 
 class Recordings:
@@ -140,17 +170,32 @@ class Recordings:
         self._add_document: Final = insert_new(documents).values(
             {column.name: bindparam(column.name) for column in documents.columns}
         )
+        self._add_broken: Final = insert_new(broken_checks).values(
+            {column.name: bindparam(column.name) for column in broken_checks.columns}
+        )
 
-    def save(self, recording: Recording, *, evaluation: str | None = None) -> str:
-        """Save a recording, of an evaluation run or of none; its id."""
-        return self.save_many([recording], evaluation=evaluation)[0]
+    def save(
+        self, recording: Recording, *, evaluation: str | None = None, origin: Origin = "own"
+    ) -> str:
+        """Save a recording, of an evaluation run or of none; its id.
 
-    def save_many(self, items: Iterable[Recording], *, evaluation: str | None = None) -> list[str]:
-        """Save recordings, some at a time in a transaction each; their ids."""
+        Raises:
+            InvalidRecording: no database takes it: its seed has more than 64 bits.
+        """
+        return self.save_many([recording], evaluation=evaluation, origin=origin)[0]
+
+    def save_many(
+        self,
+        items: Iterable[Recording],
+        *,
+        evaluation: str | None = None,
+        origin: Origin = "own",
+    ) -> list[str]:
+        """Save recordings, some at a time in a transaction each; their ids. Raises as `save`."""
         ids: list[str] = []
         batch: list[_Rows] = []
         for recording in items:
-            batch.append(self._rows(recording, None, evaluation))
+            batch.append(self._rows(recording, None, evaluation, origin))
             if len(batch) == _SAVED_AT_ONCE:
                 ids.extend(self._insert(batch))
                 batch = []
@@ -159,18 +204,24 @@ class Recordings:
 
     def save_episode(self, recording: Recording, episode: str) -> None:
         """Save a stored episode's recording, unless it has one: workers may close it at once."""
-        row, document = self._rows(recording, episode, None)
+        row, document, broken = self._rows(recording, episode, None, "own")
 
         def work(driver: Driver) -> None:
             if self._database.execute(driver, self._add, row).rowcount == 1:
                 self._database.execute(driver, self._add_document, document)
+                self._database.execute_each(driver, self._add_broken, broken)
 
         self._database.transaction(work)
 
     def import_(self, recording: Recording) -> tuple[str, bool]:
-        """Save a recording, unless an equal one is there; its id, and whether it was saved."""
+        """Save a recording, unless an equal one is there; its id, and whether it was saved.
+
+        Raises as `save`.
+        """
         known = self._id_of(recordings.c.hash == recording.hash)
-        return (known, False) if known is not None else (self.save(recording), True)
+        if known is not None:
+            return known, False
+        return self.save(recording, origin="uploaded"), True
 
     def get(self, id: str) -> Recording:
         """A recording, checked whole.
@@ -250,6 +301,36 @@ class Recordings:
         with self._database.read() as connection:
             return connection.execute(statement).scalar_one()
 
+    def broken(self) -> list[str]:
+        """The names of what any recording broke, in order: what `RecordingFilter.broken` takes."""
+        return self._distinct(broken_checks.c.name)
+
+    def broken_by(self, ids: Iterable[str]) -> dict[str, list[str]]:
+        """What each of some recordings broke, by its id; those that broke nothing are left out."""
+        statement = (
+            select(broken_checks)
+            .where(broken_checks.c.recording.in_(map(comparable, ids)))
+            .order_by(broken_checks.c.recording, broken_checks.c.name)
+        )
+        found: dict[str, list[str]] = {}
+        with self._database.read() as connection:
+            for row in connection.execute(statement):
+                found.setdefault(row.recording, []).append(row.name)
+        return found
+
+    def agents(self) -> list[str]:
+        """The names of the agents that any recording is of, in order."""
+        return self._distinct(recordings.c.agent)
+
+    def _distinct(self, column: Column[Any]) -> list[str]:
+        """The values of a column, by steps through its index, however many rows there are."""
+        found = select(func.min(column).label("value")).cte(recursive=True)
+        following = select(func.min(column)).where(column > found.c.value).scalar_subquery()
+        found = found.union_all(select(following).where(found.c.value.is_not(None)))
+        statement = select(found.c.value).where(found.c.value.is_not(None)).limit(NAMES_MAX)
+        with self._database.read() as connection:
+            return list(connection.execute(statement).scalars())
+
     def each(self, which: RecordingFilter = RecordingFilter()) -> Iterator[tuple[str, Recording]]:
         """The recordings that fit a filter with their ids, oldest first, few in memory at once."""
         token: str | None = None
@@ -279,12 +360,19 @@ class Recordings:
         if not batch:
             return []
         with self._database.begin() as connection:
-            connection.execute(insert(recordings), [row for row, _ in batch])
-            connection.execute(insert(documents), [document for _, document in batch])
-        return [str(row["id"]) for row, _ in batch]
+            connection.execute(insert(recordings), [item.row for item in batch])
+            connection.execute(insert(documents), [item.document for item in batch])
+            broken = [row for item in batch for row in item.broken]
+            if broken:
+                connection.execute(insert(broken_checks), broken)
+        return [str(item.row["id"]) for item in batch]
 
-    def _rows(self, recording: Recording, episode: str | None, evaluation: str | None) -> _Rows:
+    def _rows(
+        self, recording: Recording, episode: str | None, evaluation: str | None, origin: Origin
+    ) -> _Rows:
         header, footer = recording.header, recording.footer
+        if abs(header.seed) >= 2**63:
+            raise InvalidRecording(f"the recording's seed, {header.seed}, has more than 64 bits")
         suite, _, task = header.task.partition("/")
         document = recording.to_json().decode()
         now_ms = self._now_ms()
@@ -293,22 +381,27 @@ class Recordings:
             "id": f"{now_ms:012x}{next(self._turns) % 0x10000:04x}{secrets.token_hex(4)}",
             "episode": episode,
             "evaluation": evaluation,
-            "suite": suite,
-            "task": task,
+            "suite": _name(suite),
+            "task": _name(task),
             "seed": header.seed,
             "parameters": orjson.dumps(header.parameters).decode(),
-            "agent": comparable(header.agent),
-            "rubric": header.rubric,
+            "agent": _name(header.agent),
+            "rubric": _name(header.rubric),
             "status": footer.status,
             "reward": recording.reward,
-            "verdict": footer.score["verdict"],
-            "ended": footer.ended,
+            "verdict": _name(footer.score["verdict"]),
+            "ended": None if footer.ended is None else _name(footer.ended),
             "steps": len(recording.steps),
             "bytes": len(document.encode()),
             "hash": recording.hash,
             "created_ms": now_ms,
+            "origin": origin,
         }
-        return _Rows(row, {"recording": row["id"], "document": document})
+        names = broken_of(footer.score) if footer.status == "reward" else ()
+        broken = [
+            {"recording": row["id"], "name": name} for name in dict.fromkeys(map(_name, names))
+        ]
+        return _Rows(row, {"recording": row["id"], "document": document}, broken)
 
 
 def page_statement(which: RecordingFilter, sort: Sort, limit: int, page: str | None) -> Select[Any]:

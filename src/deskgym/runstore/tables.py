@@ -22,7 +22,7 @@ SCHEMA: Final = "deskgym"
 """The schema of the tables in PostgreSQL, so that they stand beside whatever else is there."""
 
 VERSION_TABLE: Final = "runstore_version"
-HEAD: Final = "0002"
+HEAD: Final = "0003"
 """The newest revision that this version of deskgym writes and reads."""
 
 metadata: Final = MetaData(
@@ -143,15 +143,32 @@ recordings: Final = Table(
     Column("bytes", Integer, nullable=False),
     Column("hash", String(64), nullable=False),
     Column("created_ms", BigInteger, nullable=False),
+    Column("origin", String(16), nullable=False, server_default="own"),
     Index(None, "created_ms", "id"),
     Index(None, "suite", "task", "created_ms"),
     Index(None, "agent", "created_ms"),
     Index(None, "reward", "created_ms"),
+    Index(None, "origin", "created_ms", "id"),
     Index(None, "evaluation", "created_ms"),
     Index(None, "hash"),
     Index(None, "episode", unique=True),
 )
-"""What recordings are found by. The documents stand apart, so that a list reads no large row."""
+"""What recordings are found by. The documents stand apart, so that a list reads no large row.
+
+`origin` is `own` for what was run here, and `uploaded` for what was made elsewhere and brought in.
+"""
+
+broken_checks: Final = Table(
+    "broken_checks",
+    metadata,
+    Column(
+        "recording", String(64), ForeignKey(recordings.c.id, ondelete="CASCADE"), primary_key=True
+    ),
+    Column("name", Text, primary_key=True),
+    Index(None, "name", "recording"),
+    sqlite_with_rowid=False,
+)
+"""What kept a recording's reward from being full, by name: derived from its score when saved."""
 
 documents: Final = Table(
     "documents",

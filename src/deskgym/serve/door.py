@@ -57,6 +57,8 @@ _DOORS: Final = (
     Place("deskgym.serve.mcp:door", "/episodes"),
     Place("deskgym.serve.openenv:door", "/openenv"),
     Place("deskgym.serve.tickets:door", "/tickets"),
+    # Whoever comes to another path is a person.
+    Place("deskgym.web:door"),
 )
 
 

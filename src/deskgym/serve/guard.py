@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextlib import suppress
 from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -17,6 +18,16 @@ from deskgym.serve.service import Service
 
 CLIENT_GONE: Final = 499
 """The status that a request is counted with whose client went away before the end of its body."""
+
+
+class _TooLarge(Problem):
+    """A body is too large; `unfinished` says whether more of it is to come."""
+
+    def __init__(self, limit: int, *, unfinished: bool) -> None:
+        super().__init__(
+            "too_large", f"a body may have {limit:,} bytes here", headers={"Connection": "close"}
+        )
+        self.unfinished: Final = unfinished
 
 
 class Guard:
@@ -75,7 +86,14 @@ class Guard:
         try:
             body = await self._body(scope, receive)
         except Problem as problem:
-            await problem.response()(scope, receive, send)
+            response = self.service.refusal(scope, problem)
+            if response is None:
+                await problem.response()(scope, receive, send)
+                return
+            if isinstance(problem, _TooLarge) and problem.unfinished:
+                # A browser shows no answer that comes before it has sent everything.
+                await self._discard(receive)
+            await response(scope, receive, send)
             return
         if body is None:
             return
@@ -95,7 +113,7 @@ class Guard:
         limit = self._limit(scope)
         length = header(scope, b"content-length")
         if length is not None and length.isdecimal() and int(length) > limit:
-            raise _too_large(limit)
+            raise _TooLarge(limit, unfinished=True)
         timeout_s = self.service.settings.body_timeout_s
         try:
             async with asyncio.timeout(timeout_s):
@@ -106,9 +124,18 @@ class Guard:
                 headers={"Connection": "close"},
             ) from None  # fmt: skip
 
+    async def _discard(self, receive: Receive) -> None:
+        """Take the rest of a body that is too large, for a while, and keep nothing of it."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.service.settings.body_timeout_s):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect" or not message.get("more_body", False):
+                        return
+
     def _limit(self, scope: Scope) -> int:
         settings = self.service.settings
-        imports = scope["method"] == "POST" and scope["path"] == "/api/recordings"
+        imports = scope["method"] == "POST" and scope["path"] in self.service.imports
         return settings.import_bytes_max if imports else settings.body_bytes_max
 
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
@@ -143,13 +170,7 @@ async def _read(receive: Receive, limit: int) -> bytes | None:
         part = message.get("body", b"")
         size += len(part)
         if size > limit:
-            raise _too_large(limit)
+            raise _TooLarge(limit, unfinished=message.get("more_body", False))
         parts.append(part)
         if not message.get("more_body", False):
             return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-def _too_large(limit: int) -> Problem:
-    return Problem(
-        "too_large", f"a body may have {limit:,} bytes here", headers={"Connection": "close"}
-    )

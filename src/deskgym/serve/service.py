@@ -6,17 +6,25 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final, ParamSpec, TypeVar
 
+from starlette.responses import Response
+from starlette.types import Scope
+
 from deskgym.desk import CustomerReply
 from deskgym.errors import DeskgymError
 from deskgym.runstore import Created, NewEpisode, NextStep, RunStore, open_run_store
 from deskgym.serve.access import Hosts, Keys
 from deskgym.serve.metrics import Metrics
+from deskgym.serve.problem import Problem
 from deskgym.serve.settings import Settings
 from deskgym.store import Engine
 from deskgym.trajectory import Action, Observation
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def _no_page(scope: Scope, problem: Problem) -> Response | None:
+    return None
 
 
 class Service:
@@ -33,6 +41,8 @@ class Service:
         keys: the trainers' keys.
         hosts: the hosts that a request may name.
         metrics: what is counted.
+        imports: the paths that recordings are sent to, whose bodies may be as large as a recording.
+        refusal: a page that tells a browser of a request that no door sees; None for programs.
     """
 
     def __init__(self, settings: Settings, store: RunStore | None = None) -> None:
@@ -49,6 +59,8 @@ class Service:
         self.keys: Final = Keys(settings.keys)
         self.hosts: Final = Hosts(settings)
         self.metrics: Final = Metrics(self.episodes.count_live)
+        self.imports: Final = {"/api/recordings"}
+        self.refusal: Callable[[Scope, Problem], Response | None] = _no_page
         self._inline: Final = not self.store.database.postgres
         self._waiting: list[tuple[NextStep, asyncio.Future[Observation]]] = []
         self._storing: asyncio.Task[None] | None = None

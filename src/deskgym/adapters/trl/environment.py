@@ -15,7 +15,7 @@ from functools import partial, wraps
 from typing import Any, Final, Literal
 
 from deskgym.adapters.rerun import record_again
-from deskgym.adapters.row import parameters_of
+from deskgym.adapters.rows import parameters_of
 from deskgym.adapters.trl.installed import require_trl
 from deskgym.adapters.trl.method import method_of
 from deskgym.adapters.unjudged import Unjudged

@@ -4,15 +4,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from deskgym.adapters.briefing import system_prompt
-from deskgym.agents.model import opening_text
-from deskgym.environment import Environment
-from deskgym.errors import MissingExtra, UsageError
-from deskgym.suite import Suite, find_tasks
-from deskgym.task import Task
+from deskgym.adapters.rows import rows_of
+from deskgym.errors import MissingExtra
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -46,31 +42,15 @@ def dataset(
     except ImportError as error:
         raise MissingExtra("deskgym.adapters.trl", "trl") from error
 
-    found = find_tasks([tasks] if isinstance(tasks, str) else tasks)
-    rows = [
-        row
-        for chosen in (list(seeds),)
-        for suite, task in found
-        for row in _rows(suite, task, chosen, parameters or {})
-    ]
-    if not rows:
-        raise UsageError("a data set needs at least one seed")
-    return Dataset.from_list(rows)
-
-
-def _rows(
-    suite: Suite, task: Task, seeds: Sequence[int], parameters: Mapping[str, int]
-) -> Iterator[dict[str, Any]]:
-    with Environment(suite, task, parameters=parameters) as environment:
-        for seed in seeds:
-            opening = environment.reset(seed)
-            yield {
-                "prompt": [
-                    {"role": "system", "content": system_prompt(suite)},
-                    {"role": "user", "content": opening_text(opening)},
-                ],
-                "task": environment.id,
-                "seed": seed,
-                "parameters": json.dumps(dict(parameters)),
-                "environment": suite.name,
+    return Dataset.from_list(
+        [
+            {
+                "prompt": row.told(),
+                "task": row.task,
+                "seed": row.seed,
+                "parameters": json.dumps(dict(row.parameters)),
+                "environment": row.task.partition("/")[0],
             }
+            for row in rows_of(tasks, seeds, parameters)
+        ]
+    )

@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 import orjson
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from deskgym.serve.api import batch, catalogue, episodes, recordings
@@ -46,16 +46,10 @@ def door(service: Service, prefix: str) -> Door:
     def docs(request: Request) -> Response:
         return HTMLResponse(page, headers={"Content-Security-Policy": DOCS_POLICY})
 
-    # Whoever types the address alone is shown what there is.
-    def show_docs(request: Request) -> Response:
-        return RedirectResponse(f"{prefix}/docs")
-
-    front = [Route("/", show_docs)] if prefix else []
     return Door(
         [
             *routes_of(service, prefix, OPERATIONS),
             Route(f"{prefix}/openapi.json", openapi),
             Route(f"{prefix}/docs", docs),
-            *front,
         ]
     )

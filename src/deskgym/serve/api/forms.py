@@ -492,6 +492,10 @@ class RecordingsQuery(Query):
     seed: Seed | None = None
     reward_min: Annotated[float | None, Field(allow_inf_nan=False)] = None
     reward_max: Annotated[float | None, Field(allow_inf_nan=False)] = None
+    origin: Literal["own", "uploaded"] | None = None
+    broken: Annotated[
+        Name | None, Field(description="A check, ceiling or gate that kept the reward from 1.")
+    ] = None
     sort: Literal["newest", "oldest", "highest", "lowest"] = "newest"
     limit: Annotated[int, Field(ge=1, le=PAGE_MAX)] = 50
     page: Annotated[str | None, Field(description="`next` of the page before.")] = None
@@ -516,6 +520,7 @@ class RecordingSummaryAnswer(Answer):
     bytes: int
     hash: str
     created_ms: int
+    origin: str
 
 
 class RecordingsAnswer(Answer):

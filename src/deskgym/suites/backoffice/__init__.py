@@ -6,6 +6,7 @@ from deskgym.rubric.checks import CheckRubric
 from deskgym.suite import Suite, tasks_in
 from deskgym.suites.backoffice import tasks
 from deskgym.suites.backoffice.acceptance import objections
+from deskgym.suites.backoffice.panels import PANELS
 from deskgym.suites.backoffice.reckoning import reckon
 from deskgym.suites.backoffice.tools import TOOLBOX
 
@@ -27,4 +28,5 @@ suite = Suite(
     steps_max=40,
     reckon=reckon,
     objections=objections,
+    panels=PANELS,
 )

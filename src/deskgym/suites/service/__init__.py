@@ -5,6 +5,7 @@ from importlib.resources import files
 from deskgym.suite import Speech, Suite, tasks_in
 from deskgym.suites.service import tasks
 from deskgym.suites.service.acceptance import objections
+from deskgym.suites.service.panels import PANELS
 from deskgym.suites.service.reads import get_order, list_order_payments, search_inventory
 from deskgym.suites.service.reckoning import ceilings, reckon
 from deskgym.suites.service.rubric import V2, V3
@@ -47,4 +48,5 @@ suite = Suite(
     reckon=reckon,
     ceilings=ceilings,
     objections=objections,
+    panels=PANELS,
 )

@@ -7,6 +7,7 @@ from deskgym.suites.tickets import tasks
 from deskgym.suites.tickets.acceptance import objections
 from deskgym.suites.tickets.conversation import TicketEnvironment
 from deskgym.suites.tickets.models import SupportAction, SupportObservation, SupportState
+from deskgym.suites.tickets.panels import PANELS
 from deskgym.suites.tickets.reckoning import reckon
 from deskgym.suites.tickets.rubric import V1, V2
 from deskgym.suites.tickets.tools import respond
@@ -31,4 +32,5 @@ suite = Suite(
     speech=Speech("respond", "message"),
     reckon=reckon,
     objections=objections,
+    panels=PANELS,
 )
