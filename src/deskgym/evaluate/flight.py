@@ -54,19 +54,26 @@ async def fly(
 ) -> AsyncGenerator[Finished]:
     """Run episodes, at most `concurrency` at once, and yield each when it ends."""
     waiting = enumerate(specs)
-    flying: set[asyncio.Task[Finished]] = set()
+    landed: asyncio.Queue[Finished | asyncio.Task[None]] = asyncio.Queue()
+
+    async def fly_one_after_another(place: int) -> None:
+        # The next starts where one ends, without waiting for whoever takes the result.
+        await asyncio.sleep(place * min(START_INTERVAL_S, START_MAX_S / concurrency))
+        for number, spec in waiting:
+            landed.put_nowait(await play_numbered(number, spec, play))
+
+    flying = [asyncio.create_task(fly_one_after_another(place)) for place in range(concurrency)]
+    for task in flying:
+        task.add_done_callback(landed.put_nowait)
+    ended = 0
     try:
-        while True:
-            while len(flying) < concurrency and (following := next(waiting, None)):
-                number, spec = following
-                if 0 < number < concurrency:
-                    await asyncio.sleep(min(START_INTERVAL_S, START_MAX_S / concurrency))
-                flying.add(asyncio.create_task(play_numbered(number, spec, play)))
-            if not flying:
-                return
-            landed, flying = await asyncio.wait(flying, return_when=asyncio.FIRST_COMPLETED)
-            for finished in sorted((task.result() for task in landed), key=lambda one: one.number):
-                yield finished
+        while ended < concurrency:
+            match await landed.get():
+                case Finished() as finished:
+                    yield finished
+                case task:
+                    task.result()  # raises what ended it
+                    ended += 1
     finally:
         for task in flying:
             task.cancel()
