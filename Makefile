@@ -34,7 +34,7 @@ demo: $(STAMP) ## Show what scripted runs and two agents earned, and which rows 
 serve: $(STAMP) ## Open the web app, and serve episodes over HTTP, on loopback
 	$(BIN)/deskgym serve --open
 
-learn: $(TRAINING)/.installed ## Train a small policy, evaluate it and draw its curve, in ten minutes
+learn: $(TRAINING)/.installed ## Train a small policy, evaluate it and draw its curve, in some 15 minutes
 	$(TRAINING)/bin/python -m examples.learn
 
 test: $(STAMP) ## Run the tests, on every core

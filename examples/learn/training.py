@@ -39,7 +39,10 @@ TRAIN_SEEDS = (0, 2_000)
 WINDOW_EPISODES = 500
 """How many of the last episodes a point of the curve averages."""
 PENALTY_FROM = (0.4, 0.6)
-"""The share of the training from which a trap costs more than its reward, and costs all of 1."""
+"""The share of the training from which a trap costs more than its reward, and costs all of it."""
+PENALTY = 2.0
+"""What a trap costs then. At 1, a refund that is right in one world of two and a trap in the other
+would earn as much as doing nothing, and be kept."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Plan:
     """
 
     steps: int = 300_000
-    seconds_max: float = 600
+    seconds_max: float = 1_800
     seed: int = 1
     episodes: int = 32
     tasks: tuple[str, ...] = TASKS
@@ -95,7 +98,7 @@ class Watch(BaseCallback):
         # On a slow machine the time runs out before the steps do.
         elapsed = (time.monotonic() - self._started) / self._plan.seconds_max
         done = max(self.num_timesteps / self._plan.steps, elapsed)
-        env.trap_penalty = min(max((done - begin) / (full - begin), 0.0), 1.0)
+        env.trap_penalty = PENALTY * min(max((done - begin) / (full - begin), 0.0), 1.0)
 
     def _on_step(self) -> bool:
         return time.monotonic() - self._started < self._plan.seconds_max
