@@ -447,7 +447,7 @@ def test_what_cannot_be_made_is_refused() -> None:
         environment_factory("service", rubric="v99")
     with pytest.raises(UsageError, match="'mask' or 'raise'"):
         environment_factory("service", on_failure="zero")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(UsageError, match="at least one seed"):
+    with pytest.raises(UsageError, match="there is no seed"):
         dataset("service", [])
     with pytest.raises(UnknownName, match="task"):
         dataset("service/damaged", [0])
