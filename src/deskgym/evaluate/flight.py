@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from queue import SimpleQueue
 from threading import Thread
@@ -50,7 +50,7 @@ async def play_numbered(number: int, spec: EpisodeSpec, play: Play) -> Finished:
 
 
 async def fly(
-    specs: Iterable[EpisodeSpec], play: Play, concurrency: int
+    specs: Sequence[EpisodeSpec], play: Play, concurrency: int
 ) -> AsyncGenerator[Finished]:
     """Run episodes, at most `concurrency` at once, and yield each when it ends."""
     waiting = enumerate(specs)
@@ -62,12 +62,13 @@ async def fly(
         for number, spec in waiting:
             landed.put_nowait(await play_numbered(number, spec, play))
 
-    flying = [asyncio.create_task(fly_one_after_another(place)) for place in range(concurrency)]
+    places = min(concurrency, len(specs))
+    flying = [asyncio.create_task(fly_one_after_another(place)) for place in range(places)]
     for task in flying:
         task.add_done_callback(landed.put_nowait)
     ended = 0
     try:
-        while ended < concurrency:
+        while ended < places:
             match await landed.get():
                 case Finished() as finished:
                     yield finished
@@ -87,7 +88,7 @@ class _Ended(NamedTuple):
 
 
 def fly_here(
-    specs: Iterable[EpisodeSpec], open_stage: OpenStage, concurrency: int
+    specs: Sequence[EpisodeSpec], open_stage: OpenStage, concurrency: int
 ) -> Iterator[Finished]:
     """The same for a caller without an event loop, who is not waited for.
 
@@ -126,7 +127,7 @@ def fly_here(
 
 async def _fly_into(
     news: SimpleQueue[Finished | _Ended],
-    specs: Iterable[EpisodeSpec],
+    specs: Sequence[EpisodeSpec],
     open_stage: OpenStage,
     concurrency: int,
 ) -> None:
@@ -143,7 +144,7 @@ async def _fly_into(
         news.put(_Ended(error))
 
 
-def fly_in_turn(specs: Iterable[EpisodeSpec], open_stage: OpenStage) -> Iterator[Finished]:
+def fly_in_turn(specs: Sequence[EpisodeSpec], open_stage: OpenStage) -> Iterator[Finished]:
     """Run episodes one after another in the caller's own thread, which has the keyboard."""
 
     async def play_alone(number: int, spec: EpisodeSpec) -> Finished:
