@@ -6,6 +6,7 @@ its wrappers, dictionaries and copies for each.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
@@ -34,7 +35,7 @@ RESET_MASK: Final = "reset_mask"
 """The option of `reset` that names the episodes to reset, as in Gymnasium's own environments."""
 
 
-class _ManyEnv(VectorEnv[Any, Any, npt.NDArray[Any]], Generic[One]):
+class _ManyEnv(VectorEnv[Any, Any, npt.NDArray[Any]], Generic[One], ABC):
     """Episodes side by side.
 
     Attributes:
@@ -58,17 +59,17 @@ class _ManyEnv(VectorEnv[Any, Any, npt.NDArray[Any]], Generic[One]):
         self._over = np.zeros(self.num_envs, np.bool_)
         self._started = False
 
+    @abstractmethod
     def _write(self, number: int) -> None:
         """Put an episode's observation, and what else is told of it, where they belong."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _observations(self) -> Any:
         """Every episode's observation, for the caller to keep."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _told(self) -> Infos:
         """What is told of all episodes with every step."""
-        raise NotImplementedError
 
     def reset(self, *, seed: Seeds = None, options: Infos | None = None) -> tuple[Any, Infos]:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Start episodes: all of them, or those of `options["reset_mask"]`.
@@ -145,9 +146,9 @@ class _ManyEnv(VectorEnv[Any, Any, npt.NDArray[Any]], Generic[One]):
         env.start(None, None)
         return self._add_info(infos, env.seat.info(), number)
 
+    @abstractmethod
     def _observation(self, number: int) -> Any:
         """One episode's observation, for the caller to keep."""
-        raise NotImplementedError
 
     def render(self) -> tuple[str | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Each episode so far as text, where `render_mode` is `ansi`."""
