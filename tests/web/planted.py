@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,6 +18,7 @@ from deskgym.serve import Service, Settings
 from deskgym.web import viewer
 from deskgym.web.run import Run
 from deskgym.web.site import Page, Site, Visit
+from tests.recordings import reseal
 
 
 class Planted:
@@ -69,20 +69,8 @@ class Planted:
 
 
 def resealed(document: dict[str, Any]) -> Recording:
-    """A document as a recording whose seals fit, whatever was changed in it.
-
-    The seals are worked out here as docs/recordings.md has it, and not by the code that checks.
-    """
-
-    def seal(before: str, body: dict[str, Any]) -> str:
-        canonical = orjson.dumps(body, option=orjson.OPT_SORT_KEYS)
-        return sha256(before.encode() + canonical).hexdigest()
-
-    last = seal("", document["header"])
-    for step in document["steps"]:
-        body = {name: value for name, value in step.items() if name != "hash"}
-        last = step["hash"] = seal(last, body)
-    document["hash"] = seal(last, document["footer"])
+    """A document as a recording whose seals fit, whatever was changed in it."""
+    reseal(document)
     return parse(orjson.dumps(document))
 
 
