@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from importlib.util import find_spec
+from itertools import count
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -12,6 +15,7 @@ import numpy as np
 
 import deskgym
 from benchmarks.measure import Figure
+from benchmarks.serve import serving
 from deskgym.adapters.gymnasium import MenuEnv, MenuVectorEnv, TextEnv
 from deskgym.protocol import format_call
 from deskgym.runner import play
@@ -54,16 +58,8 @@ def one_gymnasium() -> Iterator[Figure]:
     """A step of the text and of the discrete environment, beside the same step without them."""
     actions = actions_of(TASK)
     texts = [format_call(action) for action in actions]
-    plain, text, menu = deskgym.make(TASK), TextEnv(TASK), MenuEnv(TASK)
+    text, menu = TextEnv(TASK), MenuEnv(TASK)
     places = menu_places(menu, actions)
-
-    def without() -> int:
-        for _ in range(EPISODES):
-            plain.reset(0)
-            for action in actions:
-                plain.step(action)
-            plain.score()
-        return EPISODES * len(actions)
 
     def through(env: Any, chosen: Sequence[Any]) -> int:
         for _ in range(EPISODES):
@@ -73,7 +69,11 @@ def one_gymnasium() -> Iterator[Figure]:
             env.score()
         return EPISODES * len(chosen)
 
-    works = (without, lambda: through(text, texts), lambda: through(menu, places))
+    works = (
+        lambda: played(actions),
+        lambda: through(text, texts),
+        lambda: through(menu, places),
+    )
     bare_s, text_s, menu_s = in_turns(works)
     yield Figure(f"a step of {TASK}, without an adapter", f"{bare_s * 1e6:,.0f} µs")
     yield Figure("  more, as text through Gymnasium", f"{(text_s - bare_s) * 1e6:,.0f} µs")
@@ -136,4 +136,112 @@ def many_gymnasium() -> Iterator[Figure]:
     yield Figure("  the vectorised one against the loop", f"{loop_s / many_s:.2f}", "1", True)
 
 
-ADAPTERS: tuple[Callable[[], Iterator[Figure]], ...] = (one_gymnasium, many_gymnasium)
+def trl() -> Iterator[Figure]:
+    """A step as a method that TRL calls."""
+    if find_spec("trl") is None:
+        yield Figure("a step in TRL", "not installed")
+        return
+    from deskgym.adapters.trl import environment_factory
+
+    actions = actions_of(TASK)
+    env: Any = environment_factory(TASK.partition("/")[0])()
+
+    def through() -> int:
+        for _ in range(EPISODES):
+            env.reset(task=TASK, seed=0)
+            for action in actions:
+                arguments: Any = action.arguments
+                getattr(env, action.tool)(**arguments)
+            env.get_reward()
+        return EPISODES * len(actions)
+
+    without_s, through_s = in_turns((lambda: played(actions), through))
+    yield Figure("  more, as a method in TRL", f"{(through_s - without_s) * 1e6:,.0f} µs")
+
+
+def skyrl() -> Iterator[Figure]:
+    """A step as text in SkyRL-gym, which records and scores each, as an evaluation does."""
+    if find_spec("skyrl_gym") is None:
+        yield Figure("a step in SkyRL-gym", "not installed")
+        return
+    from deskgym.adapters.skyrl import DeskEnv
+
+    actions = actions_of(TASK)
+    texts = [format_call(action) for action in actions]
+    env = DeskEnv(extras={"task": TASK, "seed": 0})
+
+    def through() -> int:
+        for _ in range(EPISODES):
+            env.init([])
+            for text in texts:
+                env.step(text)
+        return EPISODES * len(texts)
+
+    without_s, through_s = in_turns((lambda: played(actions), through))
+    env.close()
+    yield Figure("  more, as text in SkyRL-gym", f"{(through_s - without_s) * 1e6:,.0f} µs")
+
+
+def nemo_gym() -> Iterator[Figure]:
+    """A step of NeMo Gym's sessions on a server, beside the same step by the server's client."""
+    if find_spec("prometheus_client") is None:
+        yield Figure("a step of NeMo Gym's sessions", "no server installed")
+        return
+    from deskgym.adapters.nemo_gym import Sessions
+    from deskgym.client import AsyncClient
+
+    actions = actions_of(TASK)
+    names = count()
+
+    async def by_client(client: AsyncClient) -> None:
+        environment = await client.make(TASK)
+        await environment.reset(0)
+        for action in actions:
+            await environment.step(action)
+        await environment.close()
+        await environment.recording()
+
+    async def by_sessions(sessions: Sessions) -> None:
+        session = f"session-{next(names)}"
+        await sessions.seed(session, task=TASK)
+        for action in actions:
+            await sessions.call(session, action.tool, action.arguments)
+        await sessions.verify(session)
+
+    with serving() as url, asyncio.Runner() as runner:
+        client = AsyncClient(url)
+        sessions = Sessions(client)
+
+        def repeated(episode: Callable[[], Coroutine[Any, Any, None]]) -> int:
+            for _ in range(EPISODES):
+                runner.run(episode())
+            return EPISODES * len(actions)
+
+        works = (
+            lambda: repeated(lambda: by_client(client)),
+            lambda: repeated(lambda: by_sessions(sessions)),
+        )
+        client_s, sessions_s = in_turns(works)
+        runner.run(sessions.close())
+    yield Figure(f"a step of {TASK} on a server", f"{client_s * 1e6:,.0f} µs")
+    yield Figure("  more, by NeMo Gym's sessions", f"{(sessions_s - client_s) * 1e6:,.0f} µs")
+
+
+def played(actions: Sequence[Action]) -> int:
+    """Episodes of these actions without an adapter; how many steps they took."""
+    with deskgym.make(TASK) as environment:
+        for _ in range(EPISODES):
+            environment.reset(0)
+            for action in actions:
+                environment.step(action)
+            environment.score()
+    return EPISODES * len(actions)
+
+
+ADAPTERS: tuple[Callable[[], Iterator[Figure]], ...] = (
+    one_gymnasium,
+    many_gymnasium,
+    trl,
+    skyrl,
+    nemo_gym,
+)
