@@ -72,6 +72,7 @@ def test_two_runs_are_chosen_and_compared_by_keyboard_alone(page: Page, evaluati
     expect(page.locator("#parting")).to_contain_text("They part at step")
 
 
+@pytest.mark.long
 def test_a_file_is_brought_refused_where_it_was_edited_and_then_deleted(
     page: Page, watch: Watch, tmp_path: Path
 ) -> None:
@@ -118,21 +119,17 @@ def test_a_file_that_is_too_large_is_answered_with_a_page(
     watch.expect("413")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "path",
     [
         "/recordings?from=shipped&sort=lowest&task=backoffice/late-return",
-        *(
-            pytest.param(path, marks=pytest.mark.long)
-            for path in (
-                "/recordings?from=own&agent=eager",
-                "/recordings?from=uploaded",
-                "/compare?a=shipped/backoffice/1&b=shipped/backoffice/25",
-                "/compare?a=shipped/backoffice/1",
-                "/evaluations",
-                "/evaluations/{evaluation}",
-            )
-        ),
+        "/recordings?from=own&agent=eager",
+        "/recordings?from=uploaded",
+        "/compare?a=shipped/backoffice/1&b=shipped/backoffice/25",
+        "/compare?a=shipped/backoffice/1",
+        "/evaluations",
+        "/evaluations/{evaluation}",
     ],
 )
 def test_pages_are_accessible_in_every_look(page: Page, evaluation: str, path: str) -> None:

@@ -185,27 +185,23 @@ def test_runs_are_read_and_replayed_without_scripts(new_page: NewPage) -> None:
     expect(page.get_by_text("the committed writes lie inside no single outcome")).to_be_visible()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "path",
     [
         "/board/tickets?seed=3",
-        *(
-            pytest.param(path, marks=pytest.mark.long)
-            for path in (
-                f"{RUN}?step=8&whole=1",
-                "/board/backoffice/damaged-item/refund-on-top",
-                "/board/tickets/hard/near_miss?step=2",
-                "/docs",
-                "/docs/suites/tickets/agent",
-                "/board/service",
-                f"{RUN}?step=0",
-                "/board/service/account-boundary/forbidden",
-                "/docs/reward",
-                "/docs/suites/service",
-                "/docs/suites/backoffice/agent",
-                "/docs/command-line",
-            )
-        ),
+        f"{RUN}?step=8&whole=1",
+        "/board/backoffice/damaged-item/refund-on-top",
+        "/board/tickets/hard/near_miss?step=2",
+        "/docs",
+        "/docs/suites/tickets/agent",
+        "/board/service",
+        f"{RUN}?step=0",
+        "/board/service/account-boundary/forbidden",
+        "/docs/reward",
+        "/docs/suites/service",
+        "/docs/suites/backoffice/agent",
+        "/docs/command-line",
     ],
 )
 def test_pages_are_accessible_in_every_look(page: Page, path: str) -> None:

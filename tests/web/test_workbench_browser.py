@@ -207,6 +207,7 @@ def test_without_scripts_the_forms_work(new_page: NewPage) -> None:
     expect(page.get_by_role("heading", name="The episode is over")).to_be_visible()
 
 
+@pytest.mark.long
 def test_blind_mode_shows_the_verdict_once_it_is_handed_in(page: Page) -> None:
     start(page, LAMP, blind=True)
     for number, (tool, arguments) in enumerate(SOLVED[LAMP][:-1], start=1):
